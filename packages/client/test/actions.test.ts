@@ -1,4 +1,4 @@
-/** The client against the document of the API: an action without its method, or asked as none, is named here. */
+/** Compares the client with the OpenAPI document. Operations without a client method are listed here. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sqlite } from '../../server/test/support/engines.ts';
 import { TestServer } from '../../server/test/support/scenario.ts';
@@ -42,7 +42,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-/** Heard by `Realtime`, over a socket; and second paths of what `fields:` does. */
+/** Operations without a method: `Realtime` uses a socket, and the nested paths of `fields:` are redundant. */
 const otherOperations = new Set([
   'GET realtime',
   'GET files/{key}', // files.bytes
@@ -50,13 +50,13 @@ const otherOperations = new Set([
   'GET collections/{collection}/fields:list',
   ...['create', 'update', 'destroy'].map((action) => `POST collections/{collection}/fields:${action}`),
 ]);
-/** Plain style says again what the actions say. */
+/** Paths of the plain style repeat the actions. */
 const isPlainPath = (path: string): boolean =>
   /^\/api\/(emails|conversations|attachments|accounts|mailboxes|mailRules|mailCampaigns|mailCampaignMessages|mailSuppressions|mailTemplates|conversationNotes|mailNotifications|mailSavedSearches|contacts|contactGroups|mailPushSubscriptions)(\/\{key\})?$/.test(
     path,
   );
 
-/** Every method of the client, called once; what it asks is noted and answered with nothing. */
+/** Calls every client method once. Each request is recorded and gets an empty reply. */
 async function callEveryMethod(
   resources: readonly string[],
   relations: readonly (readonly [string, string])[],
@@ -212,7 +212,7 @@ async function callEveryMethod(
       records.updateOrCreate({}, ['id']),
       records.restore(1),
       records.query({}),
-      // Mail is moved to a mailbox, and exported and imported as messages.
+      // E-mails have move, export and import actions of their own.
       ...(resource === 'emails'
         ? []
         : [

@@ -65,7 +65,7 @@ describeEngines('the client', (engine) => {
     expect((await client.collections.get('notes')).description).toBe('first');
   });
 
-  test('destroy, restore and history work on the trash', async () => {
+  test('a destroyed record is in the trash, and can be restored and reverted', async () => {
     const notes = client.records('notes');
     await notes.destroy(2);
     expect((await notes.list({ onlyDeleted: true })).meta.count).toBe(1);
@@ -75,7 +75,7 @@ describeEngines('the client', (engine) => {
     expect((await notes.revert(1, Math.min(...data.map(({ id }) => id))))['text']).toBe('note 0');
   });
 
-  test('definitions are changed, dry-run and removed', async () => {
+  test('fields are created, changed, tried with dryRun and destroyed', async () => {
     const { collections } = client;
     await collections.createField('notes', { name: 'n', type: 'integer' });
     expect((await collections.updateField('notes', 'n', { newName: 'number', title: 'Number' })).title).toBe('Number');
@@ -108,7 +108,7 @@ describeEngines('the client', (engine) => {
     expect((await client.collections.field('notes', 'text')).unique).toBe(true);
   });
 
-  test('a file upload reports its progress, and a draft is sent and called back', async () => {
+  test('a file upload reports its progress, and a sent draft can be cancelled', async () => {
     const { id: account } = (await client.records('accounts').create({ address: 'ann@example.com' })) as { id: number };
     const draft = (await client.emails.saveDraft({ account, to: 'bob@example.net', subject: 'Hi' })) as { id: number };
     const progress: [number, number][] = [];

@@ -17,7 +17,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** All examples as one program: each goes on where the one before it ended. */
+/** Joins all examples into one program, because later examples use the variables of earlier ones. */
 function program(): string {
   const code = [...readme.matchAll(/```ts\n([\s\S]*?)```/g)].map((match) => match[1]).join('\n');
   const imports = code.match(/^import .*$/gm) ?? [];

@@ -5,7 +5,7 @@ import { describeMovedApplication } from './transfer/move/move-protocol.ts';
 
 const versions = { version: '1', schema: '1', store: 1 };
 
-test('if the disk is full before the target is asked to start the application, the source is started again', async () => {
+test('if the disk is full before the target starts the application, the source starts it again', async () => {
   const calls: string[] = [];
   let status = 'stopped';
   const describeSide = (side: string): object => ({
@@ -40,7 +40,7 @@ test('if the disk is full before the target is asked to start the application, t
   expect(calls).toEqual(['target applications:update', 'source applications:start']);
 });
 
-test('an application that is still starting may be written soon, unlike one that could not be opened', async () => {
+test('NotStarted is thrown for an application that failed to start, not for one that is still starting', async () => {
   const waitFor = (status: string): Promise<unknown> => {
     const side = { operator: { call: async () => [{ status }] }, location: { name: 'there' } };
     return waitUntilStarted(side as unknown as RunningMove['source'], 'shop', performance.now() + 100).catch(

@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 
 /**
- * What outlives a request must have a bound: every map, set and list that is filled in a module, in an instance, or in a
- * closure that is returned stands here, with what bounds it. Those that are filled once, from constants, do not count.
+ * Every collection that outlives a request must have a bound. Each map, set and list that is filled in a module, an
+ * instance or a returned closure is listed here with its bound, except those that are only filled once, from constants.
  *
  * An `LruMap` has its bounds in its constructor: entries, bytes and the length of keys.
  */
@@ -224,7 +224,7 @@ const bounded: Readonly<Record<string, string>> = {
   'records/request-shapes.ts #used': 'definitions in use, as weak keys; the indexes of a collection',
   'records/request-shapes.ts #waiting': '50 statements of 32 KiB',
 };
-/** The same for those that are members of an object which a function makes. */
+/** The same for maps that are members of an object that a function creates. */
 const boundedMembers: readonly string[] = [
   'records/plan-cache.ts counts', // LruMap
   'records/plan-cache.ts plans', // LruMap
@@ -235,11 +235,11 @@ const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
   .sort();
 
-/** At the margin: of a module. Two spaces in: of a class, or of a function whose closure is returned. */
+/** A declaration without indentation belongs to a module; one with two spaces belongs to a class or a function. */
 const declaration =
   /^(?: {2}(?:(?:private|static) )?(?:readonly )?(#?\w+)|(?: {2})?(?:export )?(?:const|let) (\w+))(?:: [^\n]+?)? = (?:new (?:Map|Set|WeakMap|WeakSet|LruMap)\b|\[\];)/gm;
 
-/** Names of long-lived collections of a file that something is put into after they are made. */
+/** Names of the long-lived collections of a file that are filled after their creation. */
 function filledIn(text: string): string[] {
   const names: string[] = [];
   for (const match of text.matchAll(declaration)) {

@@ -47,7 +47,7 @@ describe('deploy/', () => {
       expect(described, name).toContain(`deploy/${name}`);
   });
 
-  test('compose.yaml: three servers without rights, whose secrets and files exist', () => {
+  test('compose.yaml: three servers without privileges, whose secrets and files exist', () => {
     const compose = parse(page('deploy/compose.yaml'), { merge: true }) as Json;
     const servers = Object.entries<Json>(compose.services).filter(([name]) => name.startsWith('server'));
     expect(servers).toHaveLength(3);
@@ -67,7 +67,7 @@ describe('deploy/', () => {
     expect(connections.reduce((sum, each) => sum + each, 0)).toBeLessThan(97);
   });
 
-  test('kubernetes.yaml: a deployment with probes that exist, without rights', () => {
+  test('kubernetes.yaml: a deployment without privileges, whose probes exist', () => {
     const documents = parseAllDocuments(page('deploy/kubernetes.yaml')).map((each) => each.toJS() as Json);
     const kinds = ['Deployment', 'Service', 'PodDisruptionBudget', 'Ingress', 'PersistentVolumeClaim'];
     expect(documents.map(({ kind }) => kind)).toEqual(kinds);
@@ -91,7 +91,7 @@ describe('deploy/', () => {
     expect(secrets).toHaveLength(3);
   });
 
-  test('the Dockerfile sets settings that exist, and another user', () => {
+  test('the Dockerfile only sets existing settings, and does not run as root', () => {
     const text = page('Dockerfile');
     requireSettings(readAssignments(text, /^ENV /));
     expect(text).toMatch(/^USER tablinum$/m);

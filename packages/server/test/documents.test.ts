@@ -28,7 +28,9 @@ test('docs/operations.md lists exactly the settings of the code', () => {
 test('docs/answers.md names tests that exist', () => {
   const rows = rowsOf('docs/answers.md', /\| `([\w/.-]+\.test\.ts)`: (.+) \|$/gm);
   expect(rows.length).toBeGreaterThan(40);
-  const missing = rows.filter(([file, name]) => !page(`packages/server/test/${file}`).includes(name!));
+  // The beginning of a title, or of a name in a table of tests.
+  const isTitle = (text: string, name: string): boolean => ["'", '"', '`'].some((quote) => text.includes(quote + name));
+  const missing = rows.filter(([file, name]) => !isTitle(page(`packages/server/test/${file}`), name!));
   expect(missing).toEqual([]);
 });
 

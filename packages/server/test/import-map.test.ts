@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 
 const source = fileURLToPath(new URL('../src', import.meta.url));
-/** A room imports only rooms before it. */
+/** The folders in their order: a folder only imports folders before it. */
 const rooms = [
   'protocol',
   'base',
@@ -30,7 +30,7 @@ const rooms = [
   'http',
   'readers',
 ];
-/** changes/ comes before records/ and lends it the event insert; database/ lends its seam to all. */
+/** Files at the top level, which no folder imports. They may import all folders and both engines. */
 const roots = [
   'server.ts',
   'open-stores.ts',
@@ -79,7 +79,7 @@ const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter(
 const text = (file: string): string => readFileSync(join(source, file), 'utf8');
 const imports = (file: string): string[] =>
   [...text(file).matchAll(/(?:from|import\()\s*'([^']+)'/g)].map((match) => match[1]!);
-/** Files of mail that still lie in records/. */
+/** Mail files that are still in records/. */
 const movingFiles: ReadonlySet<string> = new Set(['records/mail-changes.ts', 'records/visible-account.ts']);
 const roomOf = (file: string): string => file.split('/')[0]!;
 const engineOf = (file: string): string | null => /^database\/(sqlite|postgres)\//.exec(file)?.[1] ?? null;
@@ -99,7 +99,7 @@ test('imports follow the order of folders', () => {
 });
 
 /**
- * The rooms within records/: a room imports only those listed, besides the files directly in records/. system/ and
+ * The folders in records/, each with the folders that it may import ('': the files directly in records/). system/ and
  * relations/ build on reads and writes. Compound writes of write/ look up the rules of a collection in system/.
  */
 const recordRooms: Readonly<Record<string, readonly string[]>> = {
@@ -148,7 +148,7 @@ test('SQL text only occurs in query, database, changes and the write compiler', 
   expect(files.filter((file) => !allowed.has(roomOf(file)) && statement.test(text(file)))).toEqual([]);
 });
 
-/** Read the status of other servers' replies. */
+/** These files read the status of other servers' replies. */
 const clients: ReadonlySet<string> = new Set(['base/outbound.ts', 'base/s3-client.ts', 'readers/hand-over.ts']);
 
 test('status numbers only occur in http', () => {

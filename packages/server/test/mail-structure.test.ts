@@ -8,10 +8,10 @@ import { mailResources } from '../src/mail/collections/mail-resources.ts';
 
 const source = fileURLToPath(new URL('../src', import.meta.url));
 
-/** Where collections of mail are named. Other files ask the definition of a collection, see schema/system-traits.ts. */
+/** The only folders that name mail collections. Other files use the traits of a collection, see schema/system-traits.ts. */
 const mailFolders = /^(mail\/|database\/mail\/|http\/mail-actions\.ts$)/;
 
-/** Files that name a collection of mail all the same. The list may only shrink. */
+/** Other files that name a mail collection. The list may only shrink. */
 const exceptions: Readonly<Record<string, string>> = {
   'cli-mail.ts': 'the command line is a client: it calls actions by their paths',
   'openapi/mail-campaign-operations.ts': 'texts of the OpenAPI document',
@@ -32,7 +32,7 @@ const requestable: readonly string[] = mailResources;
 const anyName = names.join('|');
 const internalNames = names.filter((name) => !requestable.includes(name)).join('|');
 
-/** How a source file can name one: quoted, as a word that is nothing else, as a table, as an action, as the key of a table. */
+/** The ways to name a mail collection: quoted, as an unambiguous word, as a table, as an action, or as a key. */
 const namings: readonly RegExp[] = [
   new RegExp(`(['"\`])(${anyName})\\1`),
   new RegExp(`\\b(${internalNames})\\b`),
@@ -41,7 +41,7 @@ const namings: readonly RegExp[] = [
   /^\s*(emails|attachments|conversations|accounts|mailboxes): (new Set|\[|\{|[a-zA-Z]+Rules)/m,
 ];
 
-/** A file without its comments: these may speak of mail. */
+/** The code of a file without comments, which may mention mail. */
 function readCode(file: string): string {
   return readFileSync(join(source, file), 'utf8')
     .replace(/\/\*[\s\S]*?\*\//g, '')
@@ -73,7 +73,7 @@ test('mail operations do not depend on HTTP', () => {
   expect(files.filter((file) => file.startsWith('mail/actions/') && http.test(readCode(file)))).toEqual([]);
 });
 
-test('the rename of a role reaches every collection of mail that holds names of roles', () => {
+test('the rename of a role updates every mail collection that stores names of roles', () => {
   const holders = mailCollections.filter(
     ({ name, fields }) => name !== 'mailboxes' && fields.some((field) => field.name === 'role'),
   );

@@ -1,4 +1,4 @@
-/** What keeps the engines apart from the rest: words that only their folders may use, and one flag with few readers. */
+/** Checks that the engines stay separate: some words may only occur in their folders, and one flag has few readers. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,7 +12,7 @@ const text = (file: string): string => readFileSync(join(source, file), 'utf8');
 const occurrences = (file: string, pattern: RegExp): string[] =>
   [...text(file).matchAll(pattern)].map(([word]) => `${file}: ${word}`);
 
-/** Words that one engine alone understands. */
+/** Words that only one engine understands. */
 const engineWords = /\bxid8?\b|\bpg_\w*|\browid\b|\bLATERAL\b|\bEXPLAIN\b|\bjson_each\b/g;
 
 /** Texts for operators that name a tool or a file of PostgreSQL. This list may only become shorter. */
@@ -22,7 +22,7 @@ test('names of one engine only occur in its folder, also in comments', () => {
   expect(files.flatMap((file) => occurrences(file, engineWords)).sort()).toEqual(allowedWords);
 });
 
-/** Where several servers on one store make a difference that no member of Database or Dialect can hide. */
+/** Files that must know whether several servers use one store, because no member of Database or Dialect hides it. */
 const multiNodeReaders = [
   'applications/application.ts',
   'applications/applications.ts',
@@ -48,7 +48,7 @@ test('no folder checks which engine is used', () => {
 /** Files with functions of more than four parameters, see the last override of biome.json. This number may only go down. */
 const maxFilesOverParameterBudget = 20;
 
-test('the limits of files, functions and parameters have few exceptions', () => {
+test('the limit of parameters has few exceptions', () => {
   const { overrides } = JSON.parse(readFileSync(join(source, '../../../biome.json'), 'utf8')) as {
     overrides: { includes: string[]; linter: { rules: { complexity?: Record<string, unknown> } } }[];
   };

@@ -21,7 +21,7 @@ const avoided = new Set(
     .filter((line) => /^\| .* \| .* \| .*\|$/.test(line))
     .flatMap((line) => [...line.split('|')[3]!.matchAll(/`([A-Za-z]+)(?:\(\))?`/g)].map((match) => match[1]!)),
 );
-/** Words of the former vocabulary that fit nowhere in an identifier: they are searched inside camel-case names too. */
+/** Words of the former vocabulary that no identifier may contain, not even as a part of a camel-case name. */
 const avoidedParts = [
   'asked',
   'told',
@@ -34,7 +34,7 @@ const avoidedParts = [
   'seldom',
   'regrouping',
 ];
-/** Exported names that contain an avoided word and are right. This list may only shrink. */
+/** Exported names that correctly contain an avoided word. This list may only shrink. */
 const exceptions = new Set<string>([]);
 
 const exportPattern = /^export (?:async )?(?:abstract )?(?:function\*?|const|let|class|interface|type|enum) (\w+)/gm;

@@ -16,7 +16,7 @@ test('text in every accent colour is legible, in the light and in the dark colou
   }
 });
 
-test('a colour that is dark enough is not changed, and without one, it is that of the product', () => {
+test('a colour that is dark enough is not changed, and without a valid colour, the default accent is used', () => {
   expect(createAccent('#7A3CC2').shades[7]).toBe('#7a3cc2');
   expect(createAccent(null)).toBe(verdigris);
   expect(createAccent('no colour')).toBe(verdigris);

@@ -1,4 +1,4 @@
-/** The rules of roles as the pages reckon with them, against what the server says. */
+/** The permission rules of roles as the pages compute them, compared with the server. */
 import { expect, test } from 'vitest';
 import { grantableActions as serverActions } from '../../server/src/protocol/actions.ts';
 import type { Permission } from '../src/admin/access/dto.ts';
@@ -74,7 +74,7 @@ test.each<[string, Partial<RoleRules>, Resource, string, string, number | null]>
   expect([decision.source, decision.permission?.id ?? null]).toEqual([source, id]);
 });
 
-test('a rule takes over actions before it is saved, so that no action is ever decided twice', () => {
+test('when a rule takes over actions, they are first removed from the other rules, so that no action is ever in two rules', () => {
   const rules = [rule(1, 'posts', 'list', 'get'), rule(2, 'posts', 'update'), rule(3, 'other', 'list')];
   const values = { role: 'r', resource: 'posts', filter: null, fields: null, exceptFields: null };
   expect(buildRuleOperations({ ...values, actions: ['get', 'update'] }, null, rules)).toEqual([
@@ -87,7 +87,7 @@ test('a rule takes over actions before it is saved, so that no action is ever de
   ]);
 });
 
-test('addresses keep existing parameters, and days are those of the reader', () => {
+test('existing parameters of an address are kept, and days are in the time zone of the reader', () => {
   expect(parseAuditSearch({ action: 'users:', page: '2', entry: 'x', more: 1, outcome: '' })).toEqual({
     action: 'users:',
     page: 2,

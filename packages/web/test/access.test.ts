@@ -1,4 +1,4 @@
-/** The pages of access: what is set there holds for people and programs, and what is secret is told once. */
+/** The pages of access: their settings apply to people and programs, and secrets are shown only once. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findChromium, openBrowser, type PageProblems } from '../../server/test/support/browser.ts';
@@ -107,7 +107,7 @@ describe.skipIf(chromium === null)('the permissions of a role, its users and its
       ]);
     });
 
-    test('a user with the role is created and sees exactly that', long, async () => {
+    test('a user with the role is created and sees exactly what the role permits', long, async () => {
       const { page, server, browser } = site;
       await page.goto(getUrl('access/users/new'));
       await page.getByLabel('E-mail').fill(samEmail);
@@ -233,7 +233,7 @@ describe.skipIf(chromium === null)('the permissions of a role, its users and its
       expect(await trySignIn()).toBe(200);
     });
 
-    test('the audit journal shows all of it, by user, action and outcome', long, async () => {
+    test('the audit journal shows all entries, and filters them by user, action and outcome', long, async () => {
       const { page } = site;
       await page.goto(getUrl('access/audit?action=apiKeys:destroy'));
       await text('1 found').waitFor();
@@ -246,7 +246,7 @@ describe.skipIf(chromium === null)('the permissions of a role, its users and its
       await text(/All \d+ entries are unchanged/).waitFor();
       await page.getByLabel('Action').fill('nothing like it');
       await text('No entries match').waitFor();
-      const errors = site.misdeeds.errors.filter((each) => !each.startsWith('Failed to load resource')); // a refusal of the test's
+      const errors = site.misdeeds.errors.filter((each) => !each.startsWith('Failed to load resource')); // a request that the test provokes and that is refused
       expect({ ...site.misdeeds, errors }).toEqual({ violations: [], errors: [], foreign: [] });
     });
   });

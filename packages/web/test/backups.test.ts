@@ -1,4 +1,4 @@
-/** The page of backups: made, downloaded and restored by an administrator in the browser. */
+/** The page of backups: an administrator makes, downloads and restores them in the browser. */
 import { readFileSync } from 'node:fs';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
@@ -23,7 +23,7 @@ describe.skipIf(chromium === null)('backups in the web interface', () => {
       s3 = await S3Server.start();
       const env = { ...s3.env('', 'BACKUP_S3'), BACKUP_SCHEDULE: '0 3 1 1 *', BACKUP_KEEP: '3' };
       server = await TestServer.start(engine, { env });
-      // The backup of the schedule that is made up at the start has ended.
+      // Waits for the overdue scheduled backup, which is made at the start.
       const { backups } = await server.running.applications.backups();
       await vi.waitFor(async () => expect((await backups.list())[0]?.status).toBe('done'), { timeout: 20_000 });
       await server.data('POST /api/applications:create', { body: { name: 'shop' } });
@@ -38,7 +38,7 @@ describe.skipIf(chromium === null)('backups in the web interface', () => {
       await s3?.remove();
     });
 
-    test('a backup is made and downloaded, and an application is restored with its name typed', long, async () => {
+    test('a backup is made and downloaded, and an application is restored after typing its name', long, async () => {
       await page.getByText(/The newest 3 scheduled backups are kept/).waitFor();
       await page.getByText(`New backups are stored in the bucket ${bucket}.`).waitFor();
       if (process.env['SHOTS']) await page.screenshot({ path: `${process.env['SHOTS']}/list.png` });

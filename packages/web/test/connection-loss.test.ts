@@ -1,4 +1,4 @@
-/** A server that goes away and comes back, and a session that ends while somebody types: nothing that was typed is lost. */
+/** A server that is unreachable for a while, and a session that ends while the user types: no typed text is lost. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { findChromium, openBrowser } from '../../server/test/support/browser.ts';
@@ -57,7 +57,7 @@ describe.skipIf(chromium === null)('the connection of a page', () => {
     },
   );
 
-  test('a refused edit stays with its reason until it is corrected or discarded', long, async () => {
+  test('a refused edit is kept with its reason until it is corrected or discarded', long, async () => {
     await cell('Two').dblclick();
     await page.getByRole('gridcell').getByRole('textbox').fill('x'.repeat(61));
     await page.keyboard.press('Enter');
@@ -80,7 +80,7 @@ describe.skipIf(chromium === null)('the connection of a page', () => {
     await page.goto(getUrl('/a/main/data/posts/1'));
     await page.getByLabel('title').fill('Typed before the session ended');
     await server.data('POST /api/auth:endOtherSessions');
-    // The dialog may be there already: the end of the session is also heard by the socket.
+    // The dialog may already be open, because the socket also reports the end of the session.
     await page.evaluate("document.querySelector('main form').requestSubmit()");
     const dialog = page.getByRole('dialog', { name: 'Your session has ended' });
     await dialog.waitFor();
@@ -90,7 +90,7 @@ describe.skipIf(chromium === null)('the connection of a page', () => {
     await dialog.getByRole('button', { name: 'Sign in' }).click();
     await expect.poll(title).toBe('Typed before the session ended');
     await text('Saved.').waitFor();
-    // The list is live again, under the new login.
+    // The list is live again with the new login.
     await page.goto(getUrl('/a/main/data/posts'));
     await cell('Typed before the session ended').waitFor();
   });

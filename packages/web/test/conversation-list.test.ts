@@ -1,4 +1,4 @@
-/** The list of conversations while an action and a read of the same rows cross each other. */
+/** The list of conversations if an action and a read of the same rows overlap. */
 import type { Client } from '@tablinum/client';
 import { expect, test } from 'vitest';
 import { ConversationList } from '../src/inbox/list/conversation-list.ts';
@@ -8,7 +8,7 @@ const view = { folder: 'inbox' } as ConstructorParameters<typeof ConversationLis
 const row = (id: number): Conversation =>
   ({ id, lastAt: `2026-01-0${id}T00:00:00Z`, unread: 0, starred: 0 }) as Conversation;
 
-/** A list whose reads are answered by the test, in the order in which they are made. */
+/** A list whose reads the test answers, in the order in which they are made. */
 function createList() {
   const reads: ((rows: readonly Conversation[]) => Promise<void>)[] = [];
   const call = () =>

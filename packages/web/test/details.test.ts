@@ -1,4 +1,4 @@
-/** Small things that people met: values and messages of forms, the way back, who did it, what a role is offered. */
+/** Details of the interface: values and messages of forms, going back, names of users, and what a role is offered. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findChromium, openBrowser } from '../../server/test/support/browser.ts';
@@ -76,7 +76,7 @@ describe.skipIf(chromium === null)('details of the interface', () => {
     await server?.stop();
   });
 
-  test('values are refused at their fields once, and a corrected field is no longer marked', long, async () => {
+  test('each refused value is marked once at its field, and a corrected field is no longer marked', long, async () => {
     await page.goto(getUrl('/a/main/data/things/new'));
     await page.getByLabel('shade').fill('red');
     await page.getByLabel('size', { exact: true }).fill('99');
@@ -238,11 +238,11 @@ describe.skipIf(chromium === null)('details of the interface', () => {
     }
     await page.goto(getUrl('/a/main/access/roles'));
     await page.getByRole('link', { name: 'Shop window', exact: true }).click();
-    await page.locator('main').getByText('shopWindow', { exact: true }).waitFor(); // what programs give
+    await page.locator('main').getByText('shopWindow', { exact: true }).waitFor(); // the internal name is shown as well, because programs use it
   });
 
   test(
-    'a role sees the system collections separately, and is not offered anything that it could not read again',
+    'a role sees the system collections in a separate group, and cannot create records that it could not read',
     long,
     async () => {
       await page.goto(getUrl('/a/main/data/users'));

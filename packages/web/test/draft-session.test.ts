@@ -1,4 +1,4 @@
-/** Drafts, sendings and uploads whose requests come to harm on their way; no browser is asked. */
+/** Drafts, sent messages and uploads if requests fail on their way; no browser is needed. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Client } from '../../client/src/client.ts';
 import { startMailAccountServer, upload as uploadMail } from '../../server/test/support/mail-account-server.ts';
@@ -33,7 +33,7 @@ describe('composing and importing', () => {
     });
     afterAll(() => server?.stop());
 
-    /** A client of bob's, whose requests come to harm on their way. */
+    /** A client of bob, whose requests fail or are delayed as `harm` decides. */
     const harmed = (harm: (path: string, go: () => Promise<Response>) => Promise<Response>, retries = 3) =>
       new Client({
         url: server.running.url,
@@ -68,7 +68,7 @@ describe('composing and importing', () => {
       });
     });
 
-    test('a send request that a proxy answers is sent once, and text typed meanwhile is included', async () => {
+    test('a send request that is answered by a proxy is sent once, and text typed in the meantime is included', async () => {
       const session: DraftSession = createSession(
         harmed(async (path, go) => {
           const reply = await go();
@@ -89,7 +89,7 @@ describe('composing and importing', () => {
       expect(found.map(({ snippet }: { snippet: string }) => snippet)).toEqual(['One, and more.']);
     });
 
-    test('a reply that is left before it is created leaves nothing, and an account chosen during a save is kept', async () => {
+    test('a reply that is closed before it was created leaves no draft, and an account that is chosen during a save is kept', async () => {
       const [{ id, conversationId }] = await mails('search=subject:Gatefold&folder=inbox');
       let begun = false;
       const left = createSession(
@@ -152,7 +152,7 @@ describe('composing and importing', () => {
       expect(await mails('folder=drafts')).toEqual([]);
     });
 
-    test('HTML whose save is answered by nobody is no conflict, and a cancelled upload leaves no file', async () => {
+    test('saving HTML without getting a reply causes no conflict, and a cancelled upload leaves no file', async () => {
       let isLost = true;
       const client = harmed(async (path, go) => {
         const reply = await go();
@@ -210,7 +210,7 @@ describe('composing and importing', () => {
       await session.discard();
     });
 
-    test('a draft whose creation is refused shows the refusal, and no draft is read', async () => {
+    test('a draft that cannot be created shows the refusal, and no draft is read', async () => {
       const paths: string[] = [];
       const client = harmed((path, go) => {
         paths.push(new URL(path).pathname);
@@ -227,7 +227,7 @@ describe('composing and importing', () => {
       await session.discard();
     });
 
-    test('a lost part of a file is sent again, and accounts are read beyond the first page', async () => {
+    test('a part of a file whose reply was lost is sent again, and accounts are read beyond the first page', async () => {
       let isCut = false;
       const client = harmed((path, go) => {
         if (isCut || !path.includes('emails:import')) return go();

@@ -72,7 +72,7 @@ describe.skipIf(chromium === null)('exports from the grid', () => {
     await server.data('POST /api/notes:create', { body: ['one', 'two', 'three'].map((title) => ({ title })) });
     browser = await openBrowser(chromium!);
     ({ page, misdeeds } = await openPage(browser, server.running.url));
-    // No program can use the dialog of the system.
+    // No test can operate the file dialog of the system.
     await page.addInitScript('delete window.showSaveFilePicker');
     await page.goto(`${server.running.url}/a/main/data/notes?sort=-title`);
     await signIn(page);

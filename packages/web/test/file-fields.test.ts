@@ -22,10 +22,10 @@ describe.skipIf(chromium === null)('file fields', () => {
   const choose = (name: string, ...files: ReturnType<typeof picture>[]): Promise<void> =>
     field(name).locator('input[type=file]').setInputFiles(files);
   const download = (name: string) => page.getByRole('button', { name: `Download ${name}`, exact: true });
-  /** Pictures that the browser has decoded. */
+  /** The number of pictures that the browser has decoded. */
   const countPictures = (selector: string): Promise<number> =>
     page.evaluate(`[...document.querySelectorAll('${selector}')].filter((each) => each.naturalWidth > 0).length`);
-  /** Saves the record, and waits until the form has no change left. */
+  /** Saves the record, and waits until the form has no unsaved changes. */
   const save = async (): Promise<void> => {
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     await page.locator('button:disabled:not([data-loading])', { hasText: /^Save$/ }).waitFor();
@@ -106,7 +106,7 @@ describe.skipIf(chromium === null)('file fields', () => {
     },
   );
 
-  test('a type, a size and a number that the field does not take are refused before the upload', long, async () => {
+  test('files of a wrong type, of a wrong size, or too many files are refused before the upload', long, async () => {
     const uploads: string[] = [];
     page.on('request', (request) => request.url().includes('files:upload') && uploads.push(request.url()));
     await choose('photo', text('notes.txt'));
@@ -150,7 +150,7 @@ describe.skipIf(chromium === null)('file fields', () => {
     expect(misdeeds.foreign).toEqual([]);
   });
 
-  test('the form of a field keeps what files it accepts', long, async () => {
+  test('the form of a field definition stores which files the field accepts', long, async () => {
     await page.goto(getUrl('collections/posts'));
     await page.getByRole('button', { name: 'Edit photo' }).click();
     const accept = page.getByRole('dialog').getByLabel('Accepted media types');

@@ -1,4 +1,4 @@
-/** Filters as the pages write them, against the server's own reading of both spellings. */
+/** Filters as the pages write them, compared with how the server parses both syntaxes. */
 import type { Collection, Filter } from '@tablinum/client';
 import { expect, test } from 'vitest';
 import { normaliseFilter } from '../../server/src/protocol/filter-normaliser.ts';
@@ -49,7 +49,7 @@ const collections = [
 ];
 const collectionsByName = new Map(collections.map((each) => [each.name, each]));
 const fields = buildFilterFields(collections[0]!, collectionsByName);
-/** The filter after it was shown as conditions and read again. */
+/** The filter after it was converted to conditions of the page and back. */
 const roundTrip = (filter: Filter): Filter | null => {
   const model = toFilterModel(filter, fields);
   return model && toFilter(model, fields);
@@ -115,7 +115,7 @@ test.each<[string, Filter, Filter]>([
   ['an exact number as a number', { price: { $gt: 10 } }, { $and: [{ price: { $gt: '10' } }] }],
 ])('%s', (_, given, shown) => {
   expect(roundTrip(given)).toEqual(shown);
-  expect(roundTrip(shown)).toEqual(shown); // what was saved by the page is shown by it again
+  expect(roundTrip(shown)).toEqual(shown); // a filter that the page has saved is shown unchanged
   expect(() => normaliseFilter(shown)).not.toThrow();
 });
 
@@ -178,7 +178,7 @@ test('periods are checked as the server checks them', () => {
   expect(texts.filter(isPeriod)).toEqual(texts.filter(taken));
 });
 
-test('a value that the server would refuse is named, and makes its rule incomplete', () => {
+test('an invalid value gets a message, and makes its rule incomplete', () => {
   const condition = (path: string, operator: string, ...given: string[]) => ({
     ...newCondition(path, operator),
     texts: given,

@@ -1,4 +1,7 @@
-/** The grid and the inbox in Firefox: other code than Chromium's parses HTML, handles keys and editors, and enforces the policy of pages. */
+/**
+ * The grid and the inbox in Firefox, which has its own HTML parser, key and editor handling, and enforcement of content
+ * security policies.
+ */
 import { mkdirSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -14,10 +17,13 @@ import { buildWebInterface, openPage, signIn } from './support/web-page.ts';
 
 const firefox = findFirefox();
 const long = { timeout: 120_000 };
-/** Where pictures are stored for people who want to look at them. */
+/** A folder for screenshots that people look at. */
 const pictures = process.env['SCREENSHOT_DIR'];
 
-/** One attack of each kind on the readers of a mail. `JS` stands for a script, `URL` for an address that would learn of the reader. */
+/**
+ * One attack of each kind on the readers of a mail. `JS` stands for a script, `URL` for an address that would reveal
+ * the reader.
+ */
 const hostileHtml = `<p>Dear customer</p>
 <img src="x" onerror="JS"><svg onload="JS"><script>JS</script></svg><script>JS</script><script src="URL/script.js"></script>
 <a href="javascript:JS">link</a><iframe src="URL/frame"></iframe><object data="URL/object"></object><embed src="URL/embed">
@@ -167,7 +173,7 @@ describe.skipIf(firefox === null)('in Firefox', () => {
     await page.frameLocator('iframe').getByText('Dear customer').waitFor();
     await text(/Remote images are blocked/).waitFor();
     await picture('hostile');
-    // Pictures of Playwright violate the policy of the page.
+    // Playwright's own pictures violate the policy of the page.
     if (pictures === undefined) expect(misdeeds).toEqual({ violations: [], errors: [], foreign: [] });
     expect(hits).toEqual([]);
   });
@@ -196,7 +202,7 @@ describe.skipIf(firefox === null)('in Firefox', () => {
       await reader.waitForTimeout(200);
       expect(await reader.evaluate("'ran' in window")).toBe(false);
       expect(hits).toEqual([]);
-      // Without the policy, the server is reached.
+      // The control: without the policy, the server is reached.
       await reader.evaluate(`document.body.innerHTML = '<img src="${address}/reached">'`);
       await expect.poll(() => hits).toEqual(['/reached']);
       await reader.close();

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 
 const web = fileURLToPath(new URL('../src', import.meta.url));
 const client = fileURLToPath(new URL('../../client/src', import.meta.url));
-/** A room imports only those named. */
+/** Each folder may only import from the folders in its list. */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   ui: ['ui'],
   data: ['ui', 'data'],
@@ -36,7 +36,7 @@ test('imports of the web interface follow the order of folders', () => {
   expect(wrong).toEqual([]);
 });
 
-test('only the client talks to the server, and ui/ does not use the client', () => {
+test('only the client package talks to the server, and ui/ does not use the client', () => {
   const wrong = listFiles(web).flatMap((file) =>
     listImports(join(web, file))
       .filter(
@@ -59,7 +59,7 @@ test('the client only imports protocol types from the server', () => {
   expect(wrong).toEqual([]);
 });
 
-test('pages contain no texts and no markup of their own', () => {
+test('pages contain no user-visible texts and no raw markup', () => {
   const wrong = listFiles(web)
     .filter((file) => !file.startsWith('ui/i18n/'))
     .flatMap((file) => {

@@ -122,7 +122,7 @@ describe.skipIf(chromium === null)('the gallery', () => {
     };
     await swipe(300, 200);
     await expectPicture('blue.png');
-    await swipe(200, 230); // too short
+    await swipe(200, 230); // too short to count as a swipe
     await expectPicture('blue.png');
     await swipe(200, 300);
     await expectPicture('green.png');
@@ -138,7 +138,7 @@ describe.skipIf(chromium === null)('the gallery', () => {
     await expect.poll(() => isFocusWithin('[aria-label="Show green.png"]')).toBe(true);
   });
 
-  test('a picture in the grid opens the gallery, and the way back closes it', long, async () => {
+  test('a picture in the grid opens the gallery, and going back closes it', long, async () => {
     await page.emulateMedia({ colorScheme: 'dark' });
     await page.goto(getUrl('data/posts'));
     await show('red.png').click();
@@ -184,7 +184,7 @@ describe.skipIf(chromium === null)('the gallery', () => {
     await page.keyboard.press('Space');
   });
 
-  test('texts, sounds, films and PDF files are shown too, and markup only as text', long, async () => {
+  test('texts, audio, video and PDF files are shown too, and markup is only shown as text', long, async () => {
     await page.goto(getUrl('data/posts/2'));
     await show('page.html').click();
     const readText = (name: string): Promise<string> => gallery(name).getByRole('textbox', { name }).inputValue();
@@ -226,7 +226,7 @@ describe.skipIf(chromium === null)('the gallery', () => {
     expect(misdeeds.violations).toEqual([]);
   });
 
-  test('screens with two pixels for each point load larger thumbnails', long, async () => {
+  test('screens with two device pixels per CSS pixel load larger thumbnails', long, async () => {
     const other = await openPage(browser, server.running.url, { deviceScaleFactor: 2 });
     const thumbnail = other.page.waitForRequest((request) => request.url().includes('&width=96&height=96&fit=cover'));
     await other.page.goto(getUrl('data/posts/1'));

@@ -1,4 +1,4 @@
-/** Edits in the grid and in the form of a record: nothing that was typed here or saved elsewhere is lost without asking. */
+/** Edits in the grid and in the form of a record: neither typed text nor changes of others are lost without asking. */
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { findChromium, openBrowser } from '../../server/test/support/browser.ts';
@@ -16,7 +16,7 @@ describe.skipIf(chromium === null)('editing records', () => {
   const getUrl = (path: string): string => `${server.running.url}${path}`;
   const text = (pattern: string | RegExp) => page.getByText(pattern).first();
   const album = (id: number) => server.data(`GET /api/albums:get?filterByTk=${id}`);
-  /** A cell by the record's key and the field, whatever it holds. */
+  /** A cell by the record's key and the field, whatever its content. */
   const cell = (id: number, field: string): Locator => {
     const column = ['id', 'title', 'price', 'artist', 'notes', 'live', 'genre'].indexOf(field) + 2;
     const row = page.locator('[role=row]', { has: page.locator(`a[href="/a/main/data/albums/${id}"]`) });
@@ -73,19 +73,19 @@ describe.skipIf(chromium === null)('editing records', () => {
   });
 
   test(
-    'a cell that was saved elsewhere while its editor is open is not overwritten without confirmation',
+    'a cell that another user saved while its editor is open is not overwritten without confirmation',
     long,
     async () => {
       await cell(1, 'title').dblclick();
       await page.getByRole('gridcell').getByRole('textbox').fill('Mine');
       await write(1, { title: 'Theirs' });
-      await page.locator('[role=row][data-fresh]').waitFor(); // the news has arrived
+      await page.locator('[role=row][data-fresh]').waitFor(); // the change of the other user has arrived
       await page.keyboard.press('Enter');
       await page.getByRole('dialog').getByText('Theirs', { exact: true }).last().waitFor();
       expect((await album(1)).title).toBe('Theirs');
       await page.getByRole('button', { name: 'Keep theirs' }).click();
       await page.getByRole('gridcell', { name: 'Theirs', exact: true }).waitFor();
-      // Edits of one's own, one after the other, are no conflict.
+      // The user's own successive edits are not a conflict.
       await cell(1, 'title').dblclick();
       for (const name of ['First', 'Album 1']) {
         await page.getByRole('gridcell').getByRole('textbox').fill(name);
@@ -107,7 +107,7 @@ describe.skipIf(chromium === null)('editing records', () => {
     await page.keyboard.press('Enter');
     await page.getByRole('option').first().waitFor({ state: 'detached' });
     expect((await album(2)).artistId).toBe(2);
-    // What is typed takes the place of the name.
+    // The typed text replaces the name.
     await cell(2, 'artist').click();
     await page.keyboard.press('Enter');
     await page.getByRole('option', { name: 'Wings' }).waitFor();
@@ -116,7 +116,7 @@ describe.skipIf(chromium === null)('editing records', () => {
     await page.getByRole('option', { name: 'Queen' }).waitFor();
     await page.keyboard.press('Enter');
     await expect.poll(async () => (await album(2)).artistId).toBe(1);
-    // The same in a form, also for a list of choices.
+    // The same is true in a form, also for a list of choices.
     await page.goto(getUrl('/a/main/data/albums/2'));
     for (const [name, chosen] of [
       ['artist', 'Queen'],
@@ -130,7 +130,7 @@ describe.skipIf(chromium === null)('editing records', () => {
     await expect.poll(() => page.getByRole('button', { name: 'Save', exact: true }).isDisabled()).toBe(true);
   });
 
-  test('an outdated form shows both values, and each field is chosen', long, async () => {
+  test('an outdated form shows both values, and the user chooses one for each field', long, async () => {
     await page.goto(getUrl('/a/main/data/albums/3'));
     await page.getByLabel('title').fill('Mine');
     await page.getByLabel('price').fill('99.00');
@@ -155,7 +155,7 @@ describe.skipIf(chromium === null)('editing records', () => {
     await dialog.getByRole('button', { name: 'Save' }).click();
     await text('Saved.').waitFor();
     expect(await album(3)).toMatchObject({ title: 'Theirs', price: '99.00', notes: 'My note' });
-    // Another field that somebody changed is no conflict.
+    // A change of another field by another user is not a conflict.
     await page.getByLabel('title').fill('Album 3');
     await write(3, { price: '15.90' });
     await page.getByRole('button', { name: 'Save', exact: true }).click();
@@ -169,7 +169,7 @@ describe.skipIf(chromium === null)('editing records', () => {
     const dialog = page.getByRole('dialog');
     await page.getByRole('combobox', { name: 'Field' }).click();
     await page.getByRole('option', { name: 'genre' }).click();
-    await dialog.locator('button[type=submit]').press('Enter'); // held down, it cancels
+    await dialog.locator('button[type=submit]').press('Enter'); // a second Enter would cancel, because the focus moves to Cancel
     await dialog.getByRole('button', { name: 'Clear this field in 2 records' }).waitFor();
     await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Cancel');
     await expectAccessible(page, 'bulk clear');
@@ -184,7 +184,7 @@ describe.skipIf(chromium === null)('editing records', () => {
     expect([(await album(4)).genre, (await album(5)).genre, (await album(6)).genre]).toEqual([null, null, 'Rock']);
   });
 
-  test('all matching records are selected and written, whether they are loaded or not', long, async () => {
+  test('all matching records can be selected and changed, whether they are loaded or not', long, async () => {
     await openGrid(`?filter=${encodeURIComponent('{"price":"15.90"}')}`);
     await page.getByRole('checkbox', { name: /^Select the/ }).check();
     await text('100 selected').waitFor();
@@ -198,7 +198,7 @@ describe.skipIf(chromium === null)('editing records', () => {
     await page.getByRole('button', { name: 'Update 162 records' }).click();
     await text('162 records updated.').waitFor();
     expect((await album(162)).price).toBe('7.00');
-    // Without a filter every record is meant.
+    // Without a filter, all records match.
     await openGrid();
     await page.getByRole('checkbox', { name: /^Select the/ }).check();
     await page.getByRole('button', { name: 'Select all 162 matching records' }).click();
@@ -208,7 +208,7 @@ describe.skipIf(chromium === null)('editing records', () => {
     await page.getByRole('dialog').getByLabel('price').fill('8');
     await page.getByRole('button', { name: 'Update 162 records' }).click();
     await expect.poll(async () => (await album(162)).price).toBe('8.00');
-    // A search is no filter: its records are found first, then written.
+    // A search is not a filter: the matching records are first found, then deleted.
     await page.goto(getUrl('/a/main/data/albums?q=Album 1'));
     await text('74 found').waitFor();
     await page.getByRole('checkbox', { name: /^Select the/ }).check();
@@ -219,8 +219,8 @@ describe.skipIf(chromium === null)('editing records', () => {
     await text('74 records restored.').waitFor();
   });
 
-  test('the editor of a long text and its error are above the next rows', long, async () => {
-    /** The lower edge of an element is what a click there would hit. */
+  test('the editor of a long text and its error are shown on top of the next rows', long, async () => {
+    /** Whether a click on the lower edge of an element would hit this element. */
     const onTop = (selector: string): Promise<unknown> =>
       page.evaluate(`(() => {
         const element = document.querySelector('[role=gridcell] ${selector}');

@@ -1,4 +1,6 @@
-/** Pasting cells of a spreadsheet into the grid: by keyboard, with a summary, undo, and refusals that change nothing. */
+/**
+ * Pasting cells of a spreadsheet into the grid: with the keyboard, a summary, undo, and refusals that change nothing.
+ */
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { findChromium, openBrowser, type PageProblems } from '../../server/test/support/browser.ts';
@@ -31,7 +33,7 @@ describe.skipIf(chromium === null)('pasting into the grid', () => {
     ]);
   };
   const write = (key: number, body: object) => server.data(`POST /api/albums:update?filterByTk=${key}`, { body });
-  /** Pastes as the browser does: the text is on the clipboard, and the keys are pressed. */
+  /** Pastes as a browser does: the text is put on the clipboard, and the keys are pressed. */
   const paste = async (on: Page, text: string): Promise<void> => {
     await on.evaluate(`navigator.clipboard.writeText(${JSON.stringify(text)})`);
     await on.keyboard.press('Control+V');
@@ -109,7 +111,7 @@ describe.skipIf(chromium === null)('pasting into the grid', () => {
       ['C\n2', '3.00', 1, 'Rock', true],
       ['D', '4.00', null, null, false],
     ]);
-    // The focus is on the grid again, so that the keys of the undo reach it.
+    // The grid must have the focus again, so that the keys for undo reach it.
     await gridIsFocused();
     await page.keyboard.press('Control+Z');
     await page.getByText('The paste was undone.').waitFor();
@@ -138,7 +140,7 @@ describe.skipIf(chromium === null)('pasting into the grid', () => {
     expect((await list()).map(([title]) => title)).toEqual(['A2', 'B2', 'C']);
   });
 
-  test('a paste is refused if a record was changed after it was read', long, async () => {
+  test('a paste is refused if a record was changed after the page read it', long, async () => {
     await page.route('**/api/batch*', async (route) => {
       await write(1, { price: '7.00' });
       await route.continue();
@@ -168,7 +170,7 @@ describe.skipIf(chromium === null)('pasting into the grid', () => {
     ]);
   });
 
-  test('the refusal of the server is shown at its cell, and nothing is written', long, async () => {
+  test('a refusal of the server is shown at the cell that it concerns, and nothing is written', long, async () => {
     const before = await list();
     await paste(page, 'X\t1\nC\t2');
     await dialog().getByRole('button', { name: 'Paste' }).click();
@@ -184,7 +186,7 @@ describe.skipIf(chromium === null)('pasting into the grid', () => {
     ]);
   });
 
-  test('more than one batch is written and undone as one', long, async () => {
+  test('several batches are written and undone as one paste', long, async () => {
     const titles = Array.from({ length: 450 }, (_, n) => `$${n}`);
     await paste(page, titles.join('\n'));
     await dialog().getByText('447 new records are created.').waitFor();
@@ -200,7 +202,7 @@ describe.skipIf(chromium === null)('pasting into the grid', () => {
     await page.getByText('At most 1,000 rows can be pasted at once.').waitFor();
   });
 
-  test('several pastes are undone and repeated one after another', long, async () => {
+  test('several pastes are undone and redone one after another', long, async () => {
     const titles = async (): Promise<unknown[]> => (await list()).map(([title]) => title);
     const toast = (text: string): Promise<void> => page.getByText(text).last().waitFor();
     const before = await list();
@@ -210,7 +212,8 @@ describe.skipIf(chromium === null)('pasting into the grid', () => {
     await paste(page, 'C2\nD\nE');
     await dialog().getByRole('button', { name: 'Paste' }).click();
     await toast('1 record updated, 2 records created.');
-    // The next paste changes a record that this one has created. The key needs its row, and the focus on the grid.
+    // The next paste changes a record that this one has created. The arrow key needs that row, and the focus on the
+    // grid.
     await page.getByRole('gridcell', { name: 'D', exact: true }).waitFor();
     await gridIsFocused();
     await page.keyboard.press('ArrowDown');
@@ -236,16 +239,16 @@ describe.skipIf(chromium === null)('pasting into the grid', () => {
     }
     await toast('The paste was repeated.');
     await page.keyboard.press('Control+Z');
-    await page.keyboard.press('Control+Z'); // without waiting for the first
+    await page.keyboard.press('Control+Z'); // without waiting for the first undo
     await expect.poll(titles).toEqual(['A2', 'B', 'C']);
-    // After another paste, nothing can be repeated.
+    // After another paste, nothing can be redone.
     await cell(page, 2, 'title').click();
     await paste(page, 'B2');
     await expect.poll(titles).toEqual(['A2', 'B2', 'C']);
     await page.keyboard.press('Control+Shift+Z');
     await page.keyboard.press('Control+Z');
     await expect.poll(titles).toEqual(['A2', 'B', 'C']);
-    // A change of the record stops the undo of its paste, but not of the others.
+    // A change of the record prevents the undo of its paste, but not of the others.
     await write(1, { price: '9.00' });
     await page.keyboard.press('Control+Z');
     await toast('The paste was not undone: one of the records has been changed since. Nothing was changed.');
@@ -253,7 +256,7 @@ describe.skipIf(chromium === null)('pasting into the grid', () => {
   });
 
   test('a phone has a button that pastes, and a field if the clipboard cannot be read', long, async () => {
-    expect(await page.getByRole('button', { name: 'Paste cells' }).count()).toBe(0); // with a mouse, there is none
+    expect(await page.getByRole('button', { name: 'Paste cells' }).count()).toBe(0); // the button is hidden if a mouse is used
     const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
     const permissions = ['clipboard-read', 'clipboard-write'];
     const { page: other } = await openPage(browser, server.running.url, { ...phone, permissions });
@@ -277,7 +280,7 @@ describe.skipIf(chromium === null)('pasting into the grid', () => {
     await other.context().close();
   });
 
-  test('what was copied here is pasted here, with its line breaks', long, async () => {
+  test('cells that were copied in the grid are pasted with their line breaks', long, async () => {
     await write(1, { title: 'two\nlines' });
     await openGrid(page);
     await page.keyboard.press('Control+C');

@@ -1,4 +1,4 @@
-/** Where the cells of a grid stand, and where its keys lead. */
+/** The positions of the cells of a grid, and the effects of its keys. */
 import { expect, test } from 'vitest';
 import { Client } from '../../client/src/client.ts';
 import { buildTracks, computeEdges, findColumnsBetween, rowHeaderWidth } from '../src/admin/records/column-tracks.ts';
@@ -15,7 +15,7 @@ test('of two hundred columns only the visible ones and a few next to them are re
   expect(findColumnsBetween(computeEdges([]), 0, 1000)).toEqual({ first: 0, last: -1 });
 });
 
-test('the space between rendered columns is one track, and all tracks have the total width', () => {
+test('the space between rendered columns is one track, and all tracks together have the total width', () => {
   const { drawn, template } = buildTracks([0, 50, 51, 120], fields, edges);
   expect(drawn.map(({ column, track }) => [column, track])).toEqual([
     [0, 2],
@@ -41,7 +41,7 @@ test.each([
   expect(findDestination({ key, ctrlKey, metaKey: false }, { row: 5, column: 3 }, bounds)).toEqual(expected);
 });
 
-test('rows that others change are loaded again, however many there are', async () => {
+test('rows that other users change are loaded again, however many there are', async () => {
   let title = 'before';
   const records = Array.from({ length: 500 }, (_, n) => n + 1);
   const respond = (url: URL): object => {

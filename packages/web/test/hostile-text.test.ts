@@ -1,4 +1,4 @@
-/** What pages make of hostile words, hasty hands, refusals in the middle, and roles that may little. */
+/** How pages handle hostile texts, quick repeated clicks, refusals during an action, and roles with few permissions. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findChromium, openBrowser, type PageProblems } from '../../server/test/support/browser.ts';
@@ -73,7 +73,7 @@ describe.skipIf(chromium === null)('pages with hostile content', () => {
     ({ page, misdeeds } = await openPage(browser, server.running.url));
     page.on('dialog', (dialog) => {
       if (dialog.type() !== 'beforeunload') misdeeds.errors.push(`a dialog: ${dialog.message()}`);
-      void dialog.accept(); // what was written and not saved is left
+      void dialog.accept(); // leaves the page although there are unsaved changes
     });
     await page.goto(getUrl('data'));
     await signIn(page);
@@ -106,7 +106,7 @@ describe.skipIf(chromium === null)('pages with hostile content', () => {
       await new Promise((resolve) => setTimeout(resolve, 300));
       await route.continue();
     });
-    // As on a page that came over HTTP from another machine.
+    // Simulates a page that came over HTTP from another machine, where randomUUID is not available.
     await page.addInitScript('Crypto.prototype.randomUUID = undefined');
     await page.goto(getUrl('data/posts/new'));
     await page.getByLabel('title').fill('Once');
@@ -116,7 +116,7 @@ describe.skipIf(chromium === null)('pages with hostile content', () => {
     expect(await server.data('GET /api/posts:list?filter={"title":"Once"}')).toHaveLength(1);
   });
 
-  test('a refused edit is reverted alone, and another edit of the row stays', long, async () => {
+  test('if one of two edits of a row is refused, only that edit is reverted', long, async () => {
     const { promise: looked, resolve: release } = Promise.withResolvers<void>();
     await page.route('**/api/posts:update*', async (route) => {
       const first = route.request().postData()?.includes('title') ?? false;
@@ -148,7 +148,7 @@ describe.skipIf(chromium === null)('pages with hostile content', () => {
       .toMatchObject({ title: 'Two', place: 'Köln' });
   });
 
-  test('conditions in a group about a linked record, none of which matches, are shown', long, async () => {
+  test('a group of conditions that no linked record may match is sent as a negated filter', long, async () => {
     await page.goto(getUrl('data/evils'));
     await cell(evil).first().waitFor();
     const listRequest = page.waitForRequest(
@@ -167,7 +167,7 @@ describe.skipIf(chromium === null)('pages with hostile content', () => {
     await page.getByText('1 found').waitFor();
   });
 
-  test('a role that configures but reads little is offered its permitted fields', long, async () => {
+  test('a role that configures but reads little is only offered its permitted fields', long, async () => {
     await page.goto(getUrl('data/posts'));
     await cell('Two').waitFor();
     await actAs(evilRole);
@@ -183,7 +183,7 @@ describe.skipIf(chromium === null)('pages with hostile content', () => {
     await expect.poll(() => page.getByRole('button', { name: 'Delete' }).count()).toBe(0);
     await page.goto(getUrl('collections/posts'));
     const fields = page.getByRole('table', { name: 'Fields' });
-    await fields.getByText('hidden', { exact: true }).waitFor(); // a definition shows its fields
+    await fields.getByText('hidden', { exact: true }).waitFor(); // a definition shows all its fields
     await page.getByRole('button', { name: 'Add a field' }).waitFor();
     await actAs('admin');
   });

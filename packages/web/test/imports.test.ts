@@ -1,4 +1,4 @@
-/** The import wizard: a file into a collection, and into a new one. */
+/** The import wizard: a file is imported into an existing collection, and into a new one. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -27,7 +27,7 @@ describe.skipIf(chromium === null)('imports', () => {
     writeFileSync(file, text);
     return file;
   };
-  /** Chooses a file by the button, as a user does. */
+  /** Chooses a file with the button, as a user does. */
   const choose = async (file: string): Promise<void> => {
     const [chooser] = await Promise.all([page.waitForEvent('filechooser'), button('Choose a file').click()]);
     await chooser.setFiles(file);
@@ -108,7 +108,7 @@ describe.skipIf(chromium === null)('imports', () => {
     const first = await errors.nth(1).getByRole('cell').allTextContents();
     expect(first.slice(0, 3)).toEqual(['9', 'Price', 'cheap']);
     expect(first[3]).not.toBe('');
-    // The bad rows are also shown in place, with the reason in the bad cell.
+    // The bad rows are also shown in the table of the file, with the reason in the bad cell.
     const inPlace = page.getByRole('table', { name: 'The bad rows in the file' });
     expect(await inPlace.getByRole('columnheader').allTextContents()).toEqual([
       'Line',
@@ -139,7 +139,7 @@ describe.skipIf(chromium === null)('imports', () => {
       .split('\r\n');
     expect(lines).toHaveLength(21);
     expect(lines[1]).toContain('cheap');
-    // The list of imports, and back.
+    // The list of imports leads back to the import.
     await page.getByRole('link', { name: 'Imports' }).first().click();
     await page.getByRole('link', { name: 'orders.csv' }).waitFor();
     await expectAccessible(page, 'the imports');
@@ -148,7 +148,7 @@ describe.skipIf(chromium === null)('imports', () => {
     await page.getByText('4,980 records').waitFor();
   });
 
-  test('existing records are found by a field, and the choice survives a step back', long, async () => {
+  test('existing records are found by a field, and the choice is kept after a step back', long, async () => {
     const file = writeText('prices.csv', 'Number,Price\nN1,77.00\nX1,5.00\n');
     await page.goto(`${server.running.url}/a/main/data/orders/import`);
     await choose(file);
@@ -161,7 +161,7 @@ describe.skipIf(chromium === null)('imports', () => {
     await page.getByText('1 record will be created and 1 updated.').waitFor();
     await button('Back').click();
     expect(await page.getByRole('combobox', { name: 'What to do' }).inputValue()).toContain('Update existing');
-    await page.reload(); // the file is in the address
+    await page.reload(); // the id of the uploaded file is in the address
     await page.getByRole('heading', { name: 'Match the columns with the fields' }).waitFor();
     await select('What to do', 'Update existing records, create the others');
     await page.getByRole('combobox', { name: 'Find records by' }).click();
@@ -228,7 +228,7 @@ describe.skipIf(chromium === null)('imports', () => {
   });
 
   test(
-    'the rows are checked before a new collection is created, and its fields can still be changed',
+    'the rows are checked before a new collection is created, and its fields can be changed until then',
     long,
     async () => {
       await page.goto(`${server.running.url}/a/main/collections/import`);
@@ -255,7 +255,7 @@ describe.skipIf(chromium === null)('imports', () => {
     },
   );
 
-  test('if the import fails after the collection was created, both ways out are offered', long, async () => {
+  test('if the import fails after the collection was created, the user can try the import again', long, async () => {
     await page.goto(`${server.running.url}/a/main/collections/import`);
     await choose(writeText('stock.csv', 'Place,Amount\nShelf,3\n'));
     await page.getByRole('heading', { name: 'Fields of the new collection' }).waitFor();
@@ -299,7 +299,7 @@ describe.skipIf(chromium === null)('imports', () => {
     body.append('file', new Blob([readFileSync(file)]), 'many.csv');
     await page.goto(`${server.running.url}/a/main/data/orders`);
     await page.getByTestId('count').waitFor();
-    await server.running.applications.main.imports.close(); // it waits as long as the test needs
+    await server.running.applications.main.imports.close(); // the import waits as long as the test needs
     const reply = await fetch(`${server.running.url}/api/orders:import`, {
       method: 'POST',
       headers: { authorization: `Bearer ${server.tokens.get('admin')}` },

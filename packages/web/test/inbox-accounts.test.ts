@@ -1,4 +1,4 @@
-/** Mail accounts and writing: from an inbox without an account to messages that are sent once, and lost never. */
+/** Mail accounts and writing: from an inbox without an account to messages that are sent exactly once. */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser, Page } from 'playwright-core';
@@ -20,7 +20,7 @@ const png = Buffer.from(
   'base64',
 );
 
-/** A message with an image inside, and one of another server. */
+/** A message with an embedded image, and one with an image of another server. */
 function buildImageMail(remote: string): string {
   return [
     'From: "<b onclick=alert(1)>Eve</b>" <eve@example.net>',
@@ -273,7 +273,7 @@ describe.skipIf(chromium === null)('mail accounts', () => {
       await signIn(page, 'vera@example.com', 'correct horse');
       await page.evaluate("dispatchEvent(new Event('online'))");
       await page.waitForTimeout(1000);
-      // A save of Bob that failed may be repeated once after he has signed out, with his session.
+      // A failed save of Bob may be repeated once after he has signed out, with his session.
       expect(senders.size).toBe(1);
       await leave(/Vera/);
       await signIn(page, 'bob@example.com', 'correct horse');
@@ -283,7 +283,7 @@ describe.skipIf(chromium === null)('mail accounts', () => {
       await page.getByRole('dialog').getByRole('button', { name: 'Discard', exact: true }).click();
     });
 
-    test('a changed account is shown unchanged in its form', long, async () => {
+    test('a changed account keeps its new values in its form', long, async () => {
       await page.goto(getUrl(`/accounts/${account}`));
       const name = page.getByRole('textbox', { name: 'Name', exact: true });
       await name.fill('Records');
@@ -295,7 +295,7 @@ describe.skipIf(chromium === null)('mail accounts', () => {
       expect(sent.postDataJSON()).toEqual({ signature: 'Bob of the records' });
     });
 
-    test('an action is applied to each of eleven hundred e-mails and reports its progress', long, async () => {
+    test('an action is applied to each of 1,100 e-mails and reports its progress', long, async () => {
       const raws = Array.from({ length: 1100 }, (_, n) =>
         Buffer.from(
           makeRawMail({
@@ -355,14 +355,14 @@ describe.skipIf(chromium === null)('mail accounts', () => {
       },
     );
 
-    test('a role that only reads is offered no other action, also by keyboard', long, async () => {
+    test('a role that may only read is offered no other action, not even by keyboard', long, async () => {
       const other = await openPage(browser, server.running.url, { viewport: { width: 390, height: 780 } });
       const reader = other.page;
       await reader.goto(getUrl());
       await signIn(reader, 'vera@example.com', 'correct horse');
       await reader.locator('[data-conversation]').filter({ hasText: 'Gatefold sleeves' }).click();
       await reader.locator('article').first().waitFor();
-      // On a phone, the conversation takes the place of the heading and the search.
+      // On a phone, the conversation replaces the heading and the search.
       expect(await reader.locator('h1').isVisible()).toBe(false);
       for (const name of ['Reply', 'Archive', 'Delete', 'Star', 'Write an e-mail'])
         await expect.poll(() => reader.getByRole('button', { name, exact: true }).count(), { message: name }).toBe(0);

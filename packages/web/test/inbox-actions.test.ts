@@ -1,4 +1,4 @@
-/** What the inbox does with e-mails: reply, archive, delete and move. */
+/** Actions of the inbox on e-mails: reply, archive, delete and move. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findChromium, openBrowser, type PageProblems } from '../../server/test/support/browser.ts';
@@ -18,7 +18,7 @@ describe.skipIf(chromium === null)('actions of an inbox', () => {
     let browser: Browser;
     let page: Page;
     let misdeeds: PageProblems;
-    /** What a browser does is the same above each engine. */
+    /** The behaviour of the browser does not depend on the engine, so it is tested with one. */
     const testOnce = test.skipIf(engine !== sqlite);
     const getUrl = (search = ''): string => `${server.running.url}/a/main/inbox${search}`;
     const text = (pattern: string | RegExp) => page.getByText(pattern).first();
@@ -40,7 +40,7 @@ describe.skipIf(chromium === null)('actions of an inbox', () => {
       await server?.stop();
     });
 
-    test('saves a reply automatically, sends it to the outbox, and calls it back', long, async () => {
+    test('saves a reply automatically, moves it to the outbox, and cancels the sending', long, async () => {
       await row('Broken turntable').click();
       await text('The tonearm is loose.').waitFor();
       await page
@@ -78,7 +78,7 @@ describe.skipIf(chromium === null)('actions of an inbox', () => {
         .toBe(1);
       await page.keyboard.press('z');
       await row('Spring sale').waitFor();
-      await expect.poll(() => page.getByText('Conversation archived.').count()).toBe(0); // nothing is left to be undone
+      await expect.poll(() => page.getByText('Conversation archived.').count()).toBe(0); // nothing can be undone any more
       await expect.poll(async () => (await findEmail('Spring sale'))?.folder).toBe('inbox');
       await row('Spring sale').getByRole('checkbox').check();
       await row('Broken turntable').getByRole('checkbox').check();
@@ -99,7 +99,7 @@ describe.skipIf(chromium === null)('actions of an inbox', () => {
       await expect.poll(async () => (await server.data('GET /api/emails?folder=trash', { as: 'ann' })).length).toBe(0);
     });
 
-    test('undoing restores an e-mail to all mailboxes that it was in', long, async () => {
+    test('undo restores an e-mail to all mailboxes that it was in', long, async () => {
       const both = makeRawMail({
         subject: 'Filed twice',
         from: 'Cora Lind <cora@example.net>',

@@ -14,7 +14,7 @@ import { buildWebInterface, expectAccessible, openPage, signIn } from './support
 
 const chromium = findChromium();
 const long = { timeout: 60_000 };
-/** Where pictures are stored for people who want to look at them. */
+/** A folder for screenshots that people look at. */
 const pictures = process.env['COMPOSE_PICTURES'];
 
 describe.skipIf(chromium === null)('templates and reminders in the inbox', () => {
@@ -92,7 +92,7 @@ describe.skipIf(chromium === null)('templates and reminders in the inbox', () =>
     ]);
   });
 
-  test('it is inserted by keyboard into an answer, and open variables are not sent by accident', long, async () => {
+  test('a template is inserted by keyboard into a reply, and unset variables are not sent', long, async () => {
     await page.goto(`${server.running.url}/a/main/inbox`);
     await page.locator('[data-conversation]').filter({ hasText: 'Broken turntable' }).click();
     await page.getByRole('heading', { name: 'Broken turntable' }).waitFor();
@@ -118,7 +118,7 @@ describe.skipIf(chromium === null)('templates and reminders in the inbox', () =>
     await page.getByRole('dialog').getByRole('button', { name: 'Discard', exact: true }).click();
   });
 
-  test('it fills the subject and the text of a new plain message at the cursor', long, async () => {
+  test('a template fills the subject and the text of a new plain message at the cursor', long, async () => {
     await page.getByRole('button', { name: 'New message' }).click();
     await button('Plain text').click();
     await text().fill('Before.  After.');

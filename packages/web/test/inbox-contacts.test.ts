@@ -11,7 +11,7 @@ import { buildWebInterface, expectAccessible, openPage, signIn } from './support
 
 const chromium = findChromium();
 const long = { timeout: 60_000 };
-/** Where pictures are stored for people who want to look at them. */
+/** A folder for screenshots that people look at. */
 const pictures = process.env['CONTACT_PICTURES'];
 
 describe.skipIf(chromium === null)('contacts in the inbox', () => {
@@ -31,7 +31,7 @@ describe.skipIf(chromium === null)('contacts in the inbox', () => {
   beforeAll(async () => {
     buildWebInterface();
     server = await startMailAccountServer(sqlite);
-    // A second account, so that people of all accounts are suggested.
+    // A second account, because contacts of all accounts are suggested.
     const other = { name: 'Support', address: 'support@example.com' };
     await server.data('POST /api/accounts:create', { as: 'ann', body: other });
     await upload(server, 'ann', 2, makeRawMail({ subject: 'Hi', from: 'Cory Stone <cory@example.org>', id: 's@1' }));
@@ -52,7 +52,7 @@ describe.skipIf(chromium === null)('contacts in the inbox', () => {
     await server?.stop();
   });
 
-  test('people of sent mail are listed, and others are added, searched and changed', long, async () => {
+  test('correspondents of sent mail are listed, and other contacts are added, searched and changed', long, async () => {
     await row('Cora Lind').getByText('From mail').waitFor();
     await row('dan@example.net').waitFor();
     await button('New contact').click();
@@ -82,7 +82,7 @@ describe.skipIf(chromium === null)('contacts in the inbox', () => {
     ]);
   });
 
-  test('contacts are grouped, by the group and by the contact', long, async () => {
+  test('contacts are added to groups, on the page of the group and on that of the contact', long, async () => {
     await button('New group').click();
     await field('Name of the group').fill('Board');
     await page.getByRole('combobox', { name: 'Members' }).fill('cora');
@@ -140,7 +140,7 @@ describe.skipIf(chromium === null)('contacts in the inbox', () => {
     },
   );
 
-  test('contacts are merged, after what results was shown, and a merged address can be removed', long, async () => {
+  test('contacts are merged after a preview of the result, and a merged address can be removed', long, async () => {
     await page.goto(`${server.running.url}/a/main/inbox`);
     await page.getByRole('link', { name: 'Contacts', exact: true }).click();
     await page.getByRole('checkbox', { name: 'Select Cora Lind' }).check();
@@ -174,7 +174,7 @@ describe.skipIf(chromium === null)('contacts in the inbox', () => {
     await row('Cora Lind').getByText('eve@example.net').waitFor({ state: 'detached' });
   });
 
-  test('a contact is deleted, and files are imported', long, async () => {
+  test('a contact is deleted, and contact files are imported', long, async () => {
     await button('Delete dan@example.net').click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
     await row('dan@example.net').waitFor({ state: 'detached' });

@@ -17,7 +17,7 @@ test.each([
   ['Post, Sales, and Returns', 'Post, Sales, and Returns', 'Post, Sales, and Returns'],
   ["''", "''", "''"],
   ['', 'ada@example.net', 'ada'],
-])('%j is called %j, and %j in a list of others', (name, whole, short) => {
+])('%j is shown as %j, and as %j in a list with others', (name, whole, short) => {
   const person = { name, address: 'ada@example.net' };
   expect([getName(person), getShortName(person)]).toEqual([whole, short]);
 });

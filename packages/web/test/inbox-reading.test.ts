@@ -11,7 +11,7 @@ import { buildWebInterface, expectAccessible, openPage, signIn } from './support
 
 const chromium = findChromium();
 const long = { timeout: 60_000 };
-/** Where pictures are stored for people who want to look at them. */
+/** A folder for screenshots that people look at. */
 const pictures = process.env['SCREENSHOT_DIR'];
 
 describe.skipIf(chromium === null)('reading in the inbox', () => {
@@ -160,7 +160,7 @@ describe.skipIf(chromium === null)('reading in the inbox', () => {
     await expect.poll(() => entry.count()).toBe(0);
   });
 
-  test('the list has two densities and three places, which the browser remembers', long, async () => {
+  test('the list has two densities and three layouts, which the browser remembers', long, async () => {
     await page.goto(`${server.running.url}/a/main/inbox`);
     const height = (): Promise<number> =>
       row('Bill of May')
@@ -210,7 +210,7 @@ describe.skipIf(chromium === null)('reading in the inbox', () => {
     await choose('On the left');
   });
 
-  test('rows are swiped on a phone, which can be undone; messages have the direction of their text', long, async () => {
+  test('rows are swiped on a phone, with undo; messages have the direction of their text', long, async () => {
     await receive('שלום עולם', { id: 'rtl@example.net', text: 'שלום, מה שלומך?\n\nAnd one line in English.' });
     const { page: phone, misdeeds: found } = await openPage(browser, server.running.url, {
       viewport: { width: 390, height: 800 },
@@ -249,9 +249,9 @@ describe.skipIf(chromium === null)('reading in the inbox', () => {
     await phone.getByRole('button', { name: 'Undo' }).last().click();
     await phoneRow.waitFor();
     await expectAccessible(phone, 'the list on a phone');
-    // Chromium swallows a tap that follows a swipe, which it takes for the end of a scroll.
+    // Chromium ignores a tap right after a swipe, because it takes the tap for the end of a scroll.
     await phone.locator('[data-conversation]').filter({ hasText: 'שלום עולם' }).click();
-    // The row of the list shows the line too.
+    // The row of the list shows the text too.
     await phone.locator('article div[dir=auto]').filter({ hasText: 'And one line in English.' }).first().waitFor();
     expect(
       await phone.evaluate(

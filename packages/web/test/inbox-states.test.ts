@@ -1,4 +1,4 @@
-/** The inbox on a phone and in the dark, refused, slow, and without an account. */
+/** The inbox on a phone, in dark mode, with a slow or refused list, and without an account. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findChromium, openBrowser } from '../../server/test/support/browser.ts';
@@ -10,7 +10,7 @@ import { buildWebInterface, expectAccessible, openPage, signIn } from './support
 const chromium = findChromium();
 const long = { timeout: 240_000 };
 
-/** What a browser does is the same above each engine. */
+/** The behaviour of the browser does not depend on the engine, so it is tested with one. */
 describe.skipIf(chromium === null)('an inbox', () => {
   let server: TestServer;
   let browser: Browser;

@@ -1,4 +1,6 @@
-/** Two members of an account work in one inbox: notes, mentions, assignment, snooze, mute, and who answers what. */
+/**
+ * Two members of an account work in one inbox: notes, mentions, assignment, snooze, mute, and who is replying to what.
+ */
 import { mkdirSync } from 'node:fs';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -13,7 +15,7 @@ import { buildWebInterface, describeWebEngines, expectAccessible, openPage, sign
 
 const chromium = findChromium();
 const long = { timeout: 120_000 };
-/** Where pictures are stored for people who want to look at them. */
+/** A folder for screenshots that people look at. */
 const pictures = process.env['TEAM_PICTURES'];
 
 describe.skipIf(chromium === null)('an inbox of two members', () => {
@@ -22,7 +24,7 @@ describe.skipIf(chromium === null)('an inbox of two members', () => {
     let browser: Browser;
     let ann: Page;
     let bob: Page;
-    /** Whether changes of conversations by ann are refused. */
+    /** Whether ann's changes of conversations are refused. */
     let refusesUpdates = false;
     const misdeeds: PageProblems[] = [];
     const testOnce = test.skipIf(engine !== sqlite);
@@ -59,7 +61,7 @@ describe.skipIf(chromium === null)('an inbox of two members', () => {
       await server.data('PATCH /api/accounts/1', { body: { members: [2, 3] } });
       browser = await openBrowser(chromium!);
       [ann, bob] = [await openAs('ann'), await openAs('bob')];
-      // A request right after route() can pass by the new route, so the routes are there before the tests.
+      // A request right after route() may bypass the new route, so the routes are set up before the tests.
       const refusal = { error: 'No permissions', message: 'Refused.', code: 'NO_PERMISSION' };
       await ann.route('**/conversations:update*', (route) =>
         refusesUpdates ? route.fulfill({ status: 403, json: refusal }) : route.continue(),
@@ -95,7 +97,7 @@ describe.skipIf(chromium === null)('an inbox of two members', () => {
       expect(await bob.getByRole('button', { name: 'Edit the note' }).count()).toBe(0);
     });
 
-    test('members see who else has a conversation open, and are warned before two answers', long, async () => {
+    test('members see who else has a conversation open, and are warned before both of them reply', long, async () => {
       await ann.getByText('Bob Cole is viewing this conversation').waitFor({ state: 'attached' });
       await bob.getByRole('heading', { name: 'Broken turntable' }).click();
       await bob.keyboard.press('r');
@@ -152,7 +154,7 @@ describe.skipIf(chromium === null)('an inbox of two members', () => {
       await ann.getByText(/Ann Berg snoozed the conversation until/).waitFor();
       await ann.keyboard.press('M');
       await ann.getByText('Conversation muted. New mail does not reopen it.').waitFor();
-      // It is shown before it is written, and the undo must be written before the server refuses.
+      // The page shows the change before it is saved, and the undo must be saved before the server refuses.
       await expect.poll(async () => (await find('Spring sale')).muted).toBe(true);
       await ann.keyboard.press('z');
       await expect.poll(async () => (await find('Spring sale')).muted).toBe(false);
@@ -229,7 +231,8 @@ describe.skipIf(chromium === null)('an inbox of two members', () => {
         });
         await ann.goto(inboxUrl());
         await open(ann, 'Weekly offers');
-        // Without motion, the key that closes a dialog reaches the page after the dialog is gone; it does not close the conversation too.
+        // Without animations, the key press that closes a dialog reaches the page when the dialog is already gone; it
+        // must not also close the conversation.
         await ann.emulateMedia({ reducedMotion: 'reduce' });
         const more = ann.getByRole('button', { name: 'More about this message' });
         await more.click();
@@ -269,7 +272,7 @@ describe.skipIf(chromium === null)('an inbox of two members', () => {
       await ann.locator('h2 + div').getByText('Invoices').waitFor();
       expect(await labels()).toContain('Invoices');
       await picture(ann, 'labels');
-      // A dialog that is being closed still has the keys.
+      // A dialog that is closing still receives key presses.
       await ann.getByRole('dialog').waitFor({ state: 'detached' });
       await ann.keyboard.press('l');
       await ann.getByRole('checkbox', { name: 'Invoices' }).uncheck();
@@ -319,7 +322,7 @@ describe.skipIf(chromium === null)('an inbox of two members', () => {
       await page.context().close();
     });
 
-    test('nothing that pages must not do has happened', () => {
+    test('no page violated its policy or called another server', () => {
       const isRefused = (text: string): boolean => text.includes('status of 403');
       for (const { violations, errors, foreign } of misdeeds)
         expect([violations, errors.filter((each) => !isRefused(each)), foreign]).toEqual([[], [], []]);

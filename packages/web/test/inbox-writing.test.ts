@@ -11,7 +11,10 @@ import { buildWebInterface, describeWebEngines, expectAccessible, openPage, sign
 const chromium = findChromium();
 const long = { timeout: 120_000 };
 
-/** Markup that runs a script or loads something if it is inserted into a page. Each class of the attack corpora is here. */
+/**
+ * Markup that would run a script or load something if it were inserted into a page. Every class of the attack corpora
+ * is included.
+ */
 const hostileHtml = `
 <p onclick="taken()">plain <b>bold</b></p><script>taken()</script><img src="x" onerror="taken()">
 <img src="https://pixels.example/paste.gif"><img src="//pixels.example/2.gif" srcset="https://pixels.example/3.gif 2x">
@@ -35,14 +38,14 @@ describe.skipIf(chromium === null)('writing with formatting', () => {
     const getUrl = (search = ''): string => `${server.running.url}/a/main/inbox${search}`;
     const text = () => page.getByRole('textbox', { name: 'Text' });
     const button = (name: string | RegExp) => page.getByRole('button', { name });
-    /** The bytes of a message in the outbox, with the line breaks of quoted-printable joined. */
+    /** The bytes of a message in the outbox, with soft line breaks of quoted-printable removed. */
     const readRaw = async (id: number): Promise<string> =>
       (await server.call(`GET /api/emails:raw?filterByTk=${id}`, { as: 'ann' })).text
         .replaceAll('=\r\n', '')
         .replaceAll('=3D', '=');
     const saved = () => page.getByText('Draft saved').waitFor();
     const get = (path: string) => server.data(`GET /api/${path}`, { as: 'ann' });
-    /** The only draft, completely. */
+    /** The only draft, with all fields. */
     const readDraft = async () => get(`emails/${(await get('emails?folder=drafts'))[0].id}`);
     const discard = async (): Promise<void> => {
       await button('Discard the draft').click();
@@ -61,7 +64,7 @@ describe.skipIf(chromium === null)('writing with formatting', () => {
       await page.goto(getUrl());
       await signIn(page, 'ann@example.com', 'correct horse');
       await page.locator('[data-conversation]').first().waitFor();
-      // Keys work as soon as the permissions are known.
+      // Keyboard shortcuts work as soon as the permissions are known.
       await button('New message').waitFor();
     }, 90_000);
     afterAll(async () => {
@@ -89,7 +92,7 @@ describe.skipIf(chromium === null)('writing with formatting', () => {
         await page.keyboard.press('End');
         await page.keyboard.press('Enter');
         await page.keyboard.type('First');
-        // The toolbar is one stop of the Tab key, after the text.
+        // The whole toolbar is one stop of the Tab key, after the text.
         await page.keyboard.press('Tab');
         for (let n = 0; n < 6; n += 1) await page.keyboard.press('ArrowRight');
         await page.keyboard.press('Enter');
@@ -116,7 +119,7 @@ describe.skipIf(chromium === null)('writing with formatting', () => {
     );
 
     test(
-      'a pasted picture is shown, sent within the text, and shown again when the draft is opened',
+      'a pasted picture is shown, sent as part of the text, and shown again when the draft is opened',
       long,
       async () => {
         await button('New message').click();
@@ -145,7 +148,7 @@ describe.skipIf(chromium === null)('writing with formatting', () => {
         expect(raw).toMatch(/multipart\/related[\s\S]*<img src="cid:(pasted-[^"]+)"[\s\S]*Content-Id: <\1>/i);
         await button('Undo send').click();
         await expect.poll(isShown).toBe(true);
-        // A picture that is deleted from the text is not sent.
+        // A picture that was deleted from the text is not sent.
         await text().click();
         await page.keyboard.press('ControlOrMeta+a');
         await page.keyboard.type('Nothing to see.');
@@ -157,7 +160,7 @@ describe.skipIf(chromium === null)('writing with formatting', () => {
       },
     );
 
-    test('a reply quotes HTML as it was received, in plain text on request', long, async () => {
+    test('a reply quotes HTML as it was received, or as plain text if the user wants that', long, async () => {
       await page.goto(getUrl());
       await page.locator('[data-conversation]').filter({ hasText: 'Spring sale' }).click();
       await page.getByRole('region', { name: 'Conversation', exact: true }).locator('article').first().waitFor();
@@ -174,7 +177,7 @@ describe.skipIf(chromium === null)('writing with formatting', () => {
       const quoted = page.getByRole('region', { name: 'Quoted message' });
       await quoted.locator('iframe').contentFrame().getByText('Spring sale').waitFor();
       await expectAccessible(page, 'reply with a quoted message');
-      // The draft has the same form when it is opened again.
+      // The draft has the same format when it is opened again.
       await button('Close and keep the draft').click();
       await button('Continue writing').click();
       await text().getByText('No, thank you.').waitFor();
@@ -192,7 +195,7 @@ describe.skipIf(chromium === null)('writing with formatting', () => {
       await discard();
     });
 
-    test('a message is sent at a chosen time, and one that is sent offline goes out once', long, async () => {
+    test('a message is sent at a chosen time, and one that is sent offline is sent once', long, async () => {
       const write = async (subject: string): Promise<void> => {
         await button('New message').click();
         await page.getByRole('combobox', { name: 'To', exact: true }).fill('cora@example.net,');
@@ -246,7 +249,7 @@ describe.skipIf(chromium === null)('writing with formatting', () => {
     });
 
     test('did not violate the policy of the page or call another server', () => {
-      // The conversation may read a picture of a message that has just become a draft again.
+      // The conversation may still request a picture of a message that has just become a draft again.
       const errors = misdeeds.errors.filter(
         (each) => !/status of 403.*\/attachments\/|ERR_FAILED|WebSocket/.test(each),
       );
@@ -270,7 +273,7 @@ describe.skipIf(chromium === null)('writing with formatting', () => {
       expect(html).toMatch(/plain <strong>bold<\/strong>[\s\S]*script link/);
       expect(await text().locator('img, style, [onclick], [style]').count()).toBe(0);
       expect(await page.evaluate('globalThis.isTaken')).toBeUndefined();
-      // The parser reports each attribute that the policy of the page forbids. The document that it makes runs nothing.
+      // The parser reports each attribute that the policy of the page forbids, but the parsed document runs nothing.
       expect(misdeeds.foreign).toEqual([]);
       expect(misdeeds.violations.filter((each) => !/^(script|style)-src-attr inline /.test(each))).toEqual([]);
       await discard();

@@ -1,4 +1,6 @@
-/** The inbox: mail is brought in, read, sorted out, searched and answered; what happens elsewhere shows by itself. */
+/**
+ * The inbox: mail is imported, read, sorted, searched and answered; changes from elsewhere are shown without a reload.
+ */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser, Page, Request } from 'playwright-core';
@@ -18,7 +20,7 @@ describe.skipIf(chromium === null)('an inbox', () => {
     let browser: Browser;
     let page: Page;
     let misdeeds: PageProblems;
-    /** What a browser does is the same above each engine. */
+    /** The behaviour of the browser does not depend on the engine, so it is tested with one. */
     const testOnce = test.skipIf(engine !== sqlite);
     const getUrl = (search = ''): string => `${server.running.url}/a/main/inbox${search}`;
     const text = (pattern: string | RegExp) => page.getByText(pattern).first();
@@ -27,7 +29,7 @@ describe.skipIf(chromium === null)('an inbox', () => {
     const findEmail = async (subject: string) =>
       (await server.data(`GET /api/emails?search=subject:"${subject}"&folder=inbox`, { as: 'ann' }))[0];
     const scrollTo = (top: number) => page.evaluate(`document.querySelector('[data-list]').scrollTop = ${top}`);
-    /** Something about the frame of the mail that is shown. */
+    /** Runs a script with `frame`, the frame of the mail that is shown. */
     const inFrame = (script: string) =>
       page.evaluate(`(() => { const frame = document.querySelector('iframe'); ${script} })()`);
     const arrive = (mail: Parameters<typeof deliverToInbox>[1]) => deliverToInbox(server, mail);
@@ -95,7 +97,8 @@ describe.skipIf(chromium === null)('an inbox', () => {
       expect(await page.title()).not.toBe('taken');
       await expectAccessible(page, 'HTML mail');
       expect(misdeeds.foreign).toEqual([]);
-      // The wall itself: even what got past both cleanings would load nothing, neither elsewhere nor here.
+      // The content security policy itself: even HTML that got past both sanitisers loads nothing, neither from other
+      // servers nor from this one.
       let hits = 0;
       const elsewhere = createServer((_request, response) => {
         hits += 1;
@@ -248,7 +251,7 @@ describe.skipIf(chromium === null)('an inbox', () => {
       });
       await page.getByRole('button', { name: /^Campaign: sent to: 12/ }).click();
       await page.getByRole('dialog').getByText('to: 12').waitFor();
-      await page.waitForTimeout(400); // it slides in
+      await page.waitForTimeout(400); // the dialog slides in
       await expectAccessible(page, 'campaigns');
       await page.keyboard.press('Escape');
     });
@@ -267,7 +270,7 @@ describe.skipIf(chromium === null)('an inbox', () => {
       await elsewhere('move', { ids: [id], mailbox: 'INBOX' });
       await row('At the top').waitFor();
       await page.keyboard.press('Escape');
-      // What was asked for stays, whatever is heard meanwhile.
+      // A change of the user stays visible until it is saved, even if events arrive in the meantime.
       const heldReplies = '**/api/emails:batchUpdate*';
       let go = (): void => {};
       const waits = new Promise<void>((resolve) => {
@@ -317,7 +320,7 @@ describe.skipIf(chromium === null)('an inbox', () => {
         await signIn(sleeper.page, 'ann@example.com', 'correct horse');
         const line = (pattern: string) => sleeper.page.locator('[data-conversation]').filter({ hasText: pattern });
         await line('Further down').waitFor();
-        // conversations, mailboxes, accounts, campaigns, notifications
+        // for conversations, mailboxes, accounts, campaigns and notifications
         await expect.poll(() => listening).toBe(5);
         asleep = true;
         const mail = (subject: string) =>
@@ -345,11 +348,11 @@ describe.skipIf(chromium === null)('an inbox', () => {
       await text('You are offline. The data on this page may be outdated.').waitFor();
       await row('Spring sale').getByRole('button', { name: 'Star' }).click();
       await text(/could not be reached/).waitFor();
-      await page.waitForTimeout(1000); // by then it has been looked at again, in vain
+      await page.waitForTimeout(1000); // by then the page has tried to read the list again, without success
       await page.context().setOffline(false);
       await arrive({ subject: 'While away', from: 'New <new@example.net>', id: 'n3@example.net', text: 'Hello' });
       await row('While away').waitFor();
-      // The star that was refused is gone, though no event tells of it.
+      // The refused star is removed, although no event reports this.
       const star = row('Spring sale').getByRole('button', { name: 'Star', exact: true });
       await expect.poll(() => star.count(), { timeout: 30_000 }).toBe(1);
     });
@@ -372,7 +375,7 @@ describe.skipIf(chromium === null)('an inbox', () => {
         await page.locator('[data-current][data-unread]').waitFor();
         await page.keyboard.press('?');
         await page.getByRole('dialog').waitFor();
-        await page.waitForTimeout(400); // it fades in
+        await page.waitForTimeout(400); // the dialog fades in
         await expectAccessible(page, 'keys');
         await page.keyboard.press('Escape');
         await page.keyboard.press('Control+k');
@@ -386,7 +389,7 @@ describe.skipIf(chromium === null)('an inbox', () => {
     );
 
     test('did not violate the policy of the page or call another server', () => {
-      // The last two: the policy of a mail's frame at work, against the test and its watching script.
+      // The last two are caused by the policy of a mail's frame, which blocks the test's image and its script.
       const expected =
         /status of (400|403|429)|ERR_INTERNET_DISCONNECTED|two\.gif|Blocked script execution in 'about:blank'/;
       expect({ ...misdeeds, errors: misdeeds.errors.filter((each) => !expected.test(each)) }).toEqual({

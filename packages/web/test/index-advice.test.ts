@@ -1,4 +1,4 @@
-/** The index advice on the page of a collection: it creates and removes indexes. */
+/** The index advice on the page of a collection, which creates and removes indexes. */
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findChromium, openBrowser, type PageProblems } from '../../server/test/support/browser.ts';
@@ -47,11 +47,11 @@ describe.skipIf(chromium === null)('the index advice', () => {
     await server?.stop();
   });
 
-  test('says so if there is none', long, async () => {
+  test('says so if there is no advice', long, async () => {
     await section().getByText('No advice: no recorded request misses an index').waitFor();
   });
 
-  test('names what is missing and why, also on a phone, and creates it after a confirmation', long, async () => {
+  test('names the missing index and the reason, also on a phone, and creates it on confirmation', long, async () => {
     await page.goto(`${server.running.url}/a/main/collections/posts`);
     await section().getByText('3 calls looked at about').waitFor();
     await section().getByText('Filter: views $lt; sort: -views').waitFor();
@@ -64,7 +64,7 @@ describe.skipIf(chromium === null)('the index advice', () => {
     expect(await readIndexes()).toEqual([{ fields: ['status', 'createdAt'] }]);
     await create.click();
     await page.getByRole('dialog').getByText('All records are read once').waitFor();
-    // Another administrator adds an index after the page has read the definition, and before it writes it.
+    // Another administrator adds an index after the page read the definition, and before the page changes it.
     const both = [{ fields: ['status', 'createdAt'] }, { fields: ['createdAt', 'status'] }];
     const addOther = async (): Promise<void> => {
       await server.data('POST /api/collections:update?filterByTk=posts', { body: { options: { indexes: both } } });

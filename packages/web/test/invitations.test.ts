@@ -1,4 +1,4 @@
-/** Calendar files of messages: what is shown of them, and the answers to them. */
+/** Calendar files of messages: how they are shown, and the replies to them. */
 import ICAL from 'ical.js';
 import { describe, expect, test } from 'vitest';
 import { maxCalendarLength, readInvitation, writeAnswer } from '../src/inbox/calendar/invitation.ts';
@@ -81,7 +81,7 @@ test('a time zone of the file is used if its rules are harmless, and does not ru
   expect(Date.now() - began).toBeLessThan(1000);
 });
 
-test('cancellations, and files without an event, without a method or of strange content', () => {
+test('cancellations, and files without an event, without a method or with invalid content, are read', () => {
   expect(read(people, ['METHOD:CANCEL'])).toMatchObject({ isCancelled: true });
   expect(read(['STATUS:CANCELLED'])).toMatchObject({ isCancelled: true });
   expect(read(['RECURRENCE-ID:20260701T090000Z'], [])).toMatchObject({ method: null, isOccurrence: true });
@@ -96,12 +96,12 @@ test('cancellations, and files without an event, without a method or of strange 
   expect(read(many)).toMatchObject({ attendees: { length: 200 }, moreAttendees: 1800 });
 });
 
-describe('an answer', () => {
+describe('a reply to an invitation', () => {
   const time = new Date('2026-06-01T10:00:00Z');
   const answer = (text: string, address = 'shop@example.com'): string =>
     writeAnswer(text, { address, answer: 'TENTATIVE', time }, ICAL);
 
-  test('is a reply of the attendee to the same event', () => {
+  test('answers the same event for the attendee', () => {
     const reply = answer(
       calendar(
         [
@@ -138,7 +138,7 @@ describe('an answer', () => {
   });
 });
 
-test('local times are converted at changes of the clocks', () => {
+test('local times are converted correctly around changes to and from daylight saving time', () => {
   expect(zonedTime('2026-03-29T03:30:00', 'Europe/Berlin')).toBe('2026-03-29T01:30:00.000Z');
   expect(zonedTime('2026-12-01T09:00:00', 'America/New_York')).toBe('2026-12-01T14:00:00.000Z');
   expect(zonedTime('2026-12-01T09:00:00', 'Not/AZone')).toBeNull();

@@ -1,4 +1,4 @@
-/** The set-up of a mail account: what was found, what does not work, and the keyboard. */
+/** Setting up a mail account: servers that were found, problems, and keyboard use. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -75,7 +75,7 @@ describe.skipIf(chromium === null)('the set-up of a mail account', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test('every input has a name, and the keyboard reaches them in their order', long, async () => {
+  test('every input has a name, and the keyboard reaches the inputs in order', long, async () => {
     await page.getByLabel('Address').focus();
     const names: string[] = [];
     for (let n = 0; n < 20 && names.at(-1) !== 'Add an account'; n += 1) {
@@ -89,7 +89,7 @@ describe.skipIf(chromium === null)('the set-up of a mail account', () => {
     expect(names).toEqual(['Address *', 'Name', 'Signature', 'Find the servers', ...servers, ...servers, ...ends]);
   });
 
-  test('a provider that accepts no passwords is chosen for the sign-in', long, async () => {
+  test('a sign-in with the provider is offered if it accepts no passwords', long, async () => {
     const oauthOnly = { offersPassword: false, offersOauth: true };
     await discover({
       provider: { name: 'Microsoft', oauth: 'microsoft', appPasswordUrl: null },
@@ -105,7 +105,7 @@ describe.skipIf(chromium === null)('the set-up of a mail account', () => {
     await expectAccessible(page, 'provider without passwords');
   });
 
-  test('a search shows that it runs, what is missing, and what was tried', long, async () => {
+  test('a search shows that it is running, what is missing, and what was tried', long, async () => {
     let finish: (() => void) | undefined;
     const waiting = new Promise<void>((resolve) => {
       finish = resolve;

@@ -1,4 +1,7 @@
-/** The states of a mail account on its page: every problem with its cure, for those who can solve it and for those who cannot. */
+/**
+ * The states of a mail account on its page: every problem with its cure, for users who can solve it and for those who
+ * cannot.
+ */
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -20,7 +23,7 @@ const pictures = process.env['SCREENSHOT_DIR'];
 describe.skipIf(chromium === null)('the page of a mail account', () => {
   let server: TestServer;
   let browser: Browser;
-  /** Of ann, who owns the account. */
+  /** The page of ann, who owns the account. */
   let page: Page;
   const getUrl = (path: string): string => `${server.running.url}/a/main/inbox${path}`;
   const section = (name: string) => page.getByRole('region', { name });
@@ -104,13 +107,13 @@ describe.skipIf(chromium === null)('the page of a mail account', () => {
     await expectAccessible(page, 'account whose settings must be changed');
   });
 
-  test('what is not sent yet is counted', long, async () => {
+  test('changes and messages that were not sent yet are counted', long, async () => {
     const body = { account: 1, to: 'cora@example.net', subject: 'Order', text: 'x' };
     const sendAt = new Date(Date.now() + 30 * 86_400_000).toISOString();
     const { id } = await server.data('POST /api/emails:send', { as: 'ann', body: { ...body, sendAt } });
     const readAgain = () =>
       setState(server, 1, { status: 'live', problem: null, lastSyncAt: new Date().toISOString() });
-    await readAgain(); // an event, after which the page reads again
+    await readAgain(); // an event, after which the page reloads its data
     await section('Synchronisation')
       .getByText(/1 message waits in the outbox\. Next attempt: \w+ \d+/)
       .waitFor();
@@ -132,7 +135,7 @@ describe.skipIf(chromium === null)('the page of a mail account', () => {
     await server.data(`POST /api/emails:destroy?filterByTk=${id}`, { as: 'ann' });
   });
 
-  test('a cure leads to the input in which it is entered', long, async () => {
+  test('a cure links to the input that must be changed', long, async () => {
     const cures = [
       ['tlsName', 'Change the settings', 'Host'],
       ['oauthNeeded', 'Change the settings', 'Sign-in method'],
@@ -147,7 +150,7 @@ describe.skipIf(chromium === null)('the page of a mail account', () => {
     }
   });
 
-  test('those who cannot solve a problem read who can', long, async () => {
+  test('users who cannot solve a problem see who can', long, async () => {
     const problem = describeProblem('wrongPassword');
     await setState(server, 1, { status: 'authError', problem, retryAt: null });
     const reader = await openAs('vera', '/accounts/1');
@@ -182,7 +185,7 @@ describe.skipIf(chromium === null)('the page of a mail account', () => {
     await other.context().close();
   });
 
-  test('long texts, names and addresses cut off nothing on a phone', long, async () => {
+  test('long texts, names and addresses cause nothing to be cut off on a phone', long, async () => {
     const serverText = 'x'.repeat(180);
     const problem = describeProblem('serverError', { host: longHost }, { serverText });
     await setState(server, 1, { status: 'authError', problem });
@@ -214,12 +217,12 @@ describe.skipIf(chromium === null)('the page of a mail account', () => {
     await server.data(`POST /api/accounts:destroy?filterByTk=${id}`, { as: 'ann', body: {} });
   });
 
-  test('the page of an account that is deleted meanwhile says so', long, async () => {
+  test('the page of an account that is deleted in the meantime says so', long, async () => {
     const body = { address: 'gone@example.com' };
     const { id } = await server.data('POST /api/accounts:create', { as: 'ann', body });
     await page.goto(getUrl(`/accounts/${id}`));
     await page.getByRole('heading', { name: 'gone@example.com' }).waitFor();
-    // Only readers who have seen an event of the account are told that it was deleted.
+    // Only pages that have received an event of the account show that it was deleted.
     for (const [status, text] of [
       ['live', 'Live'],
       ['connecting', 'Connecting'],
@@ -235,13 +238,13 @@ describe.skipIf(chromium === null)('the page of a mail account', () => {
     await page.getByRole('row', { name: /shop@example\.com/ }).waitFor();
   });
 
-  test('unsaved settings stay when something else of the account changes', long, async () => {
+  test('unsaved settings stay when other data of the account changes', long, async () => {
     await page.goto(getUrl('/accounts/1'));
     await page.getByLabel('Signature').fill('Not saved yet');
     await button('Edit help@example.com').click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Display name').fill('Helpers');
-    // The members are read again after every change; a role that may not list users is refused.
+    // The members are read again after every change; for a role that may not list users, this request is refused.
     const [refused] = await Promise.all([
       page.waitForResponse((response) => response.url().includes('/members:list')),
       dialog.getByRole('button', { name: 'Save' }).click(),
@@ -251,7 +254,7 @@ describe.skipIf(chromium === null)('the page of a mail account', () => {
     expect(await page.getByLabel('Signature').inputValue()).toBe('Not saved yet');
   });
 
-  test('a refused button says why, without the names of parameters', long, async () => {
+  test('a refusal of an action is shown with its reason, without the names of parameters', long, async () => {
     const oauth = { auth: 'oauth2', oauth: { provider: 'google' }, imap: { host: 'imap.gmail.com', port: 993 } };
     const body = { address: 'ann@gmail.com', name: 'חשבון '.repeat(9), ...oauth };
     const { id } = await server.data('POST /api/accounts:create', { as: 'ann', body });
@@ -270,13 +273,13 @@ describe.skipIf(chromium === null)('the page of a mail account', () => {
     await page.goto(getUrl(''));
     const folders = page.getByRole('navigation', { name: 'Folders' });
     const link = folders.getByRole('link', { name: /^חשבון/ });
-    // The end of a long name is left out, not its beginning.
+    // A long name is truncated at its end, not at its beginning.
     expect(await link.getAttribute('dir')).toBe('auto');
     await show('right-to-left');
     await server.data(`POST /api/accounts:destroy?filterByTk=${id}`, { as: 'ann', body: {} });
   });
 
-  test('the log shows its newest problems first, and older ones when they are wanted', long, async () => {
+  test('the log shows its newest problems first, and older ones on request', long, async () => {
     const massLoss = {
       code: 'massLoss',
       message: 'The server does not list 812 messages of "INBOX" any more, which is most of the mailbox.',
@@ -297,7 +300,7 @@ describe.skipIf(chromium === null)('the page of a mail account', () => {
     await expect.poll(() => button('Show older problems').count()).toBe(0);
   });
 
-  test('the trusted receiving servers are changed by those who may', long, async () => {
+  test('the trusted receiving servers can be changed by users with the permission', long, async () => {
     await page.goto(getUrl('/accounts/1'));
     const field = page.getByRole('combobox', { name: 'Trusted receiving servers' });
     await field.fill('MX1.example.com, mx2.example.com');

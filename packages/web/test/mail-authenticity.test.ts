@@ -1,4 +1,4 @@
-/** What readers see of the authenticity of a message: a sentence, its details, and warnings. */
+/** How the authenticity of a message is shown: a sentence, its details, and warnings. */
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -59,7 +59,7 @@ describe.skipIf(chromium === null)('the authenticity of messages', () => {
     await server?.stop();
   });
 
-  test.each(sizes)('is told in words: $name', long, async ({ name, options }) => {
+  test.each(sizes)('is explained in a sentence: $name', long, async ({ name, options }) => {
     ({ page } = await openPage(browser, server.running.url, options));
     await page.goto(`${server.running.url}/a/main/inbox`);
     await signIn(page, 'ann@example.com', 'correct horse');
@@ -85,7 +85,7 @@ describe.skipIf(chromium === null)('the authenticity of messages', () => {
     await page.context().close();
   });
 
-  test('a forged message is shown in red, also in the dark', long, async () => {
+  test('a forged message is shown in red, also in dark mode', long, async () => {
     const { database } = server.running.applications.main;
     const run = (statement: string) => database.write((tx) => tx.run({ text: statement, values: [] }));
     await run(`UPDATE accounts SET "authservIds"='["mx.example.com"]' WHERE id=1`);

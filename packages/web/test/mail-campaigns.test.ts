@@ -1,4 +1,7 @@
-/** Campaigns: from an empty list to a campaign that is written, previewed, tested, started, paused and finished, shown live. */
+/**
+ * Campaigns: from an empty list to a campaign that is written, previewed, tested, started, paused and finished, with
+ * live progress.
+ */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findChromium, openBrowser, type PageProblems } from '../../server/test/support/browser.ts';
@@ -72,7 +75,7 @@ describe.skipIf(chromium === null)('campaigns', () => {
       await expectAccessible(page, 'the filter of a campaign');
       await dialog.getByRole('button', { name: 'Apply' }).click();
       await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
-      // Applying the filter saves nothing.
+      // Applying the filter in the dialog does not save the campaign.
       await button('Preview').click();
       await page.getByText('13 recipients').waitFor();
       expect(await fixture.server.data('GET /api/mailCampaigns:list', { as: 'mia' })).toEqual([]);
@@ -132,7 +135,7 @@ describe.skipIf(chromium === null)('campaigns', () => {
       expect([misdeeds.foreign, misdeeds.violations]).toEqual([[], []]);
     });
 
-    test('the results in dark mode and on a phone, and the list', long, async () => {
+    test('the results are shown in dark mode and on a phone, and campaigns are listed', long, async () => {
       for (const [name, options] of [
         ['dark', { colorScheme: 'dark' as const }],
         ['phone', { viewport: { width: 390, height: 844 } }],

@@ -41,7 +41,10 @@ describe.skipIf(chromium === null || !hasDovecot())('mail from end to end', () =
     if (pictures) await page.screenshot({ path: `${pictures}/${name}.png` });
   };
 
-  /** The same store and port each time. Later clocks are ahead by more than the time for which a killed server owns its work. */
+  /**
+   * Starts the server on the same store and port. Each time its clock is ahead of the previous one by more than the
+   * lease of a killed server.
+   */
   async function startAgain(): Promise<void> {
     server = await ServerProcess.start(store, {
       PORT: String(port),
@@ -111,7 +114,7 @@ describe.skipIf(chromium === null || !hasDovecot())('mail from end to end', () =
     await page.getByRole('main').getByText('Live', { exact: true }).waitFor();
   }
 
-  test('two accounts are added, and the first synchronisation shows what was there', long, async () => {
+  test('two accounts are added, and the first synchronisation shows their existing mail', long, async () => {
     const user = { email: 'ben@example.com', password: 'correct horse', nickname: 'Ben', roles: ['editor'] };
     const { id } = await server.data('users:create', user);
     ann = await openAs(rootEmail, rootPassword);
@@ -147,7 +150,7 @@ describe.skipIf(chromium === null || !hasDovecot())('mail from end to end', () =
     await client.logout();
   });
 
-  test('a message with a picture arrives in the other mailbox, and its answer in one conversation', long, async () => {
+  test('a message with a picture arrives in the other mailbox, and its reply in the conversation', long, async () => {
     await ann.goto(inboxUrl('?account=1'));
     await button(ann, 'New message').click();
     const text = ann.getByRole('textbox', { name: 'Text' });
@@ -178,7 +181,7 @@ describe.skipIf(chromium === null || !hasDovecot())('mail from end to end', () =
     await expect.poll(() => conversation(ann).getByRole('article').count()).toBe(2);
   });
 
-  test('mail and flags from outside are shown without a reload', long, async () => {
+  test('changes of another mail program, and new mail, are shown without a reload', long, async () => {
     await ann.goto(inboxUrl('?account=1'));
     await row(ann, 'Order 59').waitFor();
     await deliver(dovecot, 'From outside');
@@ -191,7 +194,7 @@ describe.skipIf(chromium === null || !hasDovecot())('mail from end to end', () =
     await client.logout();
   });
 
-  test('two people in one conversation see each other', long, async () => {
+  test('two members in one conversation see each other', long, async () => {
     ben = await openAs('ben@example.com', 'correct horse');
     await row(ben, 'From outside').click();
     await row(ann, 'From outside').click();
@@ -203,7 +206,7 @@ describe.skipIf(chromium === null || !hasDovecot())('mail from end to end', () =
     await ben.context().close();
   });
 
-  test('what is done offline reaches the mail server when the connection is back', long, async () => {
+  test('changes that are made offline reach the mail server when the connection is back', long, async () => {
     await ann.goto(inboxUrl('?account=1'));
     await row(ann, 'Order 50').waitFor();
     await button(ann, 'New message').click();
@@ -222,7 +225,7 @@ describe.skipIf(chromium === null || !hasDovecot())('mail from end to end', () =
       .toBe(1);
   });
 
-  test('a campaign shows what arrives while its server is killed twice, and reaches everybody once', long, async () => {
+  test('a campaign shows its progress while its server is killed twice, and reaches everybody once', long, async () => {
     const fields = ['name', 'email'].map((name) => ({ name, type: 'string' }));
     await server.data('collections:create', { name: 'customers', fields });
     for (let first = 0; first < recipients; first += 500)
@@ -263,7 +266,7 @@ describe.skipIf(chromium === null || !hasDovecot())('mail from end to end', () =
     const all = await server.data('mailCampaigns:get', { filterByTk: id });
     const addresses = relay.received.slice(before).flatMap(({ to }) => to);
     expect(new Set(addresses).size, 'twice to one address').toBe(addresses.length);
-    // A message that was being handed over when its server died has an unknown outcome, and is not sent again.
+    // The outcome of a message that was being sent when its server was killed is unknown, and it is not sent again.
     expect(all.sent + all.unknown).toBe(recipients);
     expect(all.unknown).toBeLessThanOrEqual(4);
     await expect
@@ -280,7 +283,7 @@ describe.skipIf(chromium === null || !hasDovecot())('mail from end to end', () =
   });
 
   test('no page violated its policy or called another server', () => {
-    // Offline, killed servers, and the picture of a draft that has just been sent.
+    // Expected errors: offline requests, killed servers, and the picture of a draft that has just been sent.
     const expected = /WebSocket|ERR_|Failed to fetch|status of (401|503)|status of 403.*\/attachments\//;
     for (const found of misdeeds)
       expect({ ...found, errors: found.errors.filter((each) => !expected.test(each)) }).toEqual({

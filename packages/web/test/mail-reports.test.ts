@@ -16,7 +16,7 @@ const chromium = findChromium();
 const long = { timeout: 240_000 };
 const pictures = process.env['SCREENSHOT_DIR'];
 
-test('figures of both queries are one row for each group, in their order', () => {
+test('the figures of both queries become one row for each group, in order', () => {
   const none = { received: 0, answered: 0, response: null, closed: 0, resolution: null };
   expect(
     mergeRows([
@@ -31,7 +31,7 @@ test('figures of both queries are one row for each group, in their order', () =>
   expect(mergeRows([{ group: 10 }, { group: 9 }, { group: null }]).map(({ group }) => group)).toEqual([null, 9, 10]);
 });
 
-test('cells of CSV files are quoted, and no text runs as a formula', () => {
+test('cells of CSV files are quoted, and no text is executed as a formula', () => {
   expect(
     writeReportCsv([
       ['a,"b"', -1, null],

@@ -1,4 +1,6 @@
-/** The page of the rules of a mail account: from an empty list to rules that are tried, saved, ordered and switched off. */
+/**
+ * The page of the rules of a mail account: from an empty list to rules that are tried, saved, sorted and switched off.
+ */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findChromium, openBrowser, type PageProblems } from '../../server/test/support/browser.ts';
@@ -59,7 +61,7 @@ describe.skipIf(chromium === null)('mail rules', () => {
       await button('Add an action').click();
       await choose('Action 2: action', 'Reply automatically');
       await button('Try on existing messages').click();
-      // The text of the reply is missing; nothing is listed.
+      // The text of the reply is missing, so the rule is not tried.
       await page
         .getByText(/Give the text of the reply/)
         .first()
@@ -80,12 +82,12 @@ describe.skipIf(chromium === null)('mail rules', () => {
       expect(await listRules()).toMatchObject([{ name: 'Invoices', enabled: true, matches: 'all' }]);
     });
 
-    test('the rule sorts the next message, and is switched off', long, async () => {
+    test('the rule is applied to the next message, and is switched off', long, async () => {
       const raw = (id: string): string =>
         makeRawMail({ subject: `Invoice ${id}`, from: 'Cora <cora@example.net>', id: `${id}@example.net` });
       const first = await deliverRawMail(server, raw('8'));
       expect(await server.data(`GET /api/emails/${first}`, { as: 'ann' })).toMatchObject({ starred: true });
-      // A dialog that closes slowly would take the click.
+      // A dialog that is still closing would receive the click.
       await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
       await page.getByRole('switch', { name: 'Apply Invoices' }).click({ force: true });
       await expect.poll(async () => (await listRules())[0].enabled).toBe(false);
@@ -93,7 +95,7 @@ describe.skipIf(chromium === null)('mail rules', () => {
       expect(await server.data(`GET /api/emails/${second}`, { as: 'ann' })).toMatchObject({ starred: false });
     });
 
-    test('rules change their order, are edited and deleted; a problem of a rule is shown', long, async () => {
+    test('rules are sorted, edited and deleted, and a problem of a rule is shown', long, async () => {
       const body = {
         accountId: 1,
         name: 'Lunch',
@@ -133,7 +135,7 @@ describe.skipIf(chromium === null)('mail rules', () => {
       expect(await listRules()).toMatchObject([{ name: 'Invoices', stop: true }]);
     });
 
-    test('a vacation reply is saved, and a wrong one says what is wrong', long, async () => {
+    test('a vacation reply is saved, and an invalid one shows its problem', long, async () => {
       const form = page.getByRole('form', { name: 'Vacation reply' });
       const isEnabled = form.getByRole('switch', { name: 'Send vacation replies' });
       await isEnabled.focus();

@@ -1,4 +1,4 @@
-/** What the reading pane shows of messages that were sent: their outcome, the reasons, and what a user can decide. */
+/** Sent messages in the reading pane: their outcome, its reasons, and the decisions that a user can make. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findChromium, openBrowser, type PageProblems } from '../../server/test/support/browser.ts';
@@ -44,7 +44,7 @@ describe.skipIf(chromium === null)('sent messages', () => {
       expect(await fixture.get(email.id)).toMatchObject({ folder: 'drafts', deliveryStatus: null });
     });
 
-    test('a message that is sent while it is open shows so without a reload', long, async () => {
+    test('a message that is sent while it is open shows this without a reload', long, async () => {
       const email = await fixture.get(await fixture.send({ subject: 'Followed' }));
       await open(email);
       await status(/^Queued/).waitFor();
@@ -54,7 +54,7 @@ describe.skipIf(chromium === null)('sent messages', () => {
       await expect.poll(() => button('Cancel sending').count()).toBe(0);
     });
 
-    test('a refused recipient is named with the reason, and the message is sent again to it alone', long, async () => {
+    test('a refused recipient is shown with the reason, and the message is sent again only to it', long, async () => {
       fixture.relay.fault = ({ step, address }) =>
         step === 'rcpt' && address === 'gone@example.net' ? { code: 550, message: 'No such user' } : null;
       const email = await fixture.deliver(
@@ -74,7 +74,7 @@ describe.skipIf(chromium === null)('sent messages', () => {
       expect(fixture.relay.received.at(-1)!.to).toEqual(['gone@example.net']);
     });
 
-    test('a temporary refusal shows the next attempt, which can be made at once', long, async () => {
+    test('a temporary refusal shows the next attempt, which can be made immediately', long, async () => {
       fixture.relay.fault = ({ step }) => (step === 'rcpt' ? { code: 451, message: 'Greylisted' } : null);
       const email = await fixture.deliver({ subject: 'Retrying' }, 'retrying');
       await open(email);
@@ -101,7 +101,7 @@ describe.skipIf(chromium === null)('sent messages', () => {
       expect(fixture.relay.received).toHaveLength(count);
     });
 
-    test('a message of an account without an SMTP server says what is missing', long, async () => {
+    test('a message of an account without an SMTP server shows what is missing', long, async () => {
       const { id } = await fixture.server.data('POST /api/accounts:create', { body: { address: 'none@example.com' } });
       const email = await fixture.get(await fixture.send({ account: id, subject: 'Waiting' }));
       fixture.advance(10_000);

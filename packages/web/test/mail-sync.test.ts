@@ -15,7 +15,7 @@ import { buildWebInterface, describeWebEngines, expectAccessible, openPage, sign
 
 const chromium = findChromium();
 const long = { timeout: 240_000 };
-/** The first step of a synchronisation stores 50 messages, so the second one shows a progress. */
+/** The first step of a synchronisation stores 50 messages, so progress is visible before the second step. */
 const messageCount = 90;
 
 describe.skipIf(chromium === null || !hasDovecot())('the synchronisation of mail accounts', () => {
@@ -25,7 +25,7 @@ describe.skipIf(chromium === null || !hasDovecot())('the synchronisation of mail
     let proxy: FaultyImap;
     let oauthImap: FaultyImap;
     let provider: MailProvider;
-    /** Receives what the server itself sends. */
+    /** Receives the messages of the server itself. */
     let receiver: SmtpReceiver;
     let server: TestServer;
     let browser: Browser;
@@ -122,7 +122,7 @@ describe.skipIf(chromium === null || !hasDovecot())('the synchronisation of mail
 
     let account: number;
 
-    test('the first synchronisation is followed from connecting over its progress to live', long, async () => {
+    test('the page shows the first synchronisation from connecting over its progress to live', long, async () => {
       proxy.bytesPerSecond = 1;
       ({ id: account } = await server.data('POST /api/accounts:create', {
         body: describeAccount(dovecot, proxy.port),
@@ -152,7 +152,7 @@ describe.skipIf(chromium === null || !hasDovecot())('the synchronisation of mail
     });
 
     test(
-      'a limit of the server is shown with the time of the next attempt, which can be made at once',
+      'a limit of the mail server is shown with the time of the next attempt, which can also be made immediately',
       long,
       async () => {
         proxy.script = ({ name }) => (name === 'LIST' ? ['{tag} NO [LIMIT] Too many requests, slow down'] : undefined);
@@ -173,7 +173,7 @@ describe.skipIf(chromium === null || !hasDovecot())('the synchronisation of mail
       },
     );
 
-    test('a refused password is shown in the inbox too, until another one is entered', long, async () => {
+    test('a refused password is also shown in the inbox, until another one is entered', long, async () => {
       const { password } = dovecot.users['alice']!;
       proxy.script = ({ name }) =>
         ['LOGIN', 'AUTHENTICATE'].includes(name) ? ['{tag} NO [AUTHENTICATIONFAILED] Invalid credentials'] : undefined;
@@ -234,7 +234,7 @@ describe.skipIf(chromium === null || !hasDovecot())('the synchronisation of mail
       await page.getByRole('alert').getByText('This sign-in with the mail provider is unknown').waitFor();
     });
 
-    test('an alias is added with a name, verified by the code that it receives, and removed', long, async () => {
+    test('an alias is added with a name, verified with the code that it receives, and removed', long, async () => {
       await open(`/accounts/${account}`);
       await button('Add an alias').click();
       const dialog = page.getByRole('dialog');
@@ -269,7 +269,7 @@ describe.skipIf(chromium === null || !hasDovecot())('the synchronisation of mail
     });
 
     test('no page violated its policy, and only the mail provider was visited', () => {
-      const expected = /status of (400|401|422)/; // unknown state, before the sign-in, a form with errors
+      const expected = /status of (400|401|422)/; // Expected errors: an unknown state, requests before the sign-in, a form with errors.
       const foreign = misdeeds.foreign.filter((url) => !url.startsWith(provider.issuer));
       const errors = misdeeds.errors.filter((each) => !expected.test(each));
       expect({ ...misdeeds, errors, foreign }).toEqual({ violations: [], errors: [], foreign: [] });

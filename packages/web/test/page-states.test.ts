@@ -1,4 +1,7 @@
-/** What pages say when there is nothing, not yet, not allowed, too much or no network; on a phone; in the dark. */
+/**
+ * Pages with no data, while loading, without permission, with too many requests or without a network; on a phone; in
+ * dark mode.
+ */
 import type { Browser, Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findChromium, openBrowser } from '../../server/test/support/browser.ts';
@@ -81,7 +84,7 @@ describe.skipIf(chromium === null)('pages in every state', () => {
     await second.goto(getUrl('/a/main/data/posts'));
     await second.getByRole('gridcell', { name: 'One', exact: true }).waitFor();
     await second.close();
-    // Another browser has to sign in; without the tick the session ends with it.
+    // Another browser must sign in too. Without "Keep me signed in", its session ends when it is closed.
     const other = await openPage(browser, server.running.url);
     await other.page.goto(getUrl('/a/main/data'));
     await other.page.getByRole('heading', { name: 'Sign in' }).waitFor();
@@ -90,10 +93,10 @@ describe.skipIf(chromium === null)('pages in every state', () => {
     await waiting.getByRole('heading', { name: 'Sign in' }).waitFor();
     await other.page.getByRole('checkbox', { name: 'Keep me signed in' }).uncheck();
     await signIn(other.page);
-    await waiting.getByRole('navigation', { name: 'Main' }).waitFor(); // the tab beside it goes on too
+    await waiting.getByRole('navigation', { name: 'Main' }).waitFor(); // the other tab of this browser is signed in too
     const [brief] = await other.page.context().cookies(getUrl('/api/auth:resume'));
     expect(brief).toMatchObject({ httpOnly: true, expires: -1 });
-    // The end of the session is the end of the cookie.
+    // Signing out removes the cookie.
     await other.page.getByRole('button', { name: /^Admin/ }).click();
     await other.page.getByRole('menuitem', { name: 'Sign out' }).click();
     await other.page.getByRole('heading', { name: 'Sign in' }).waitFor();
@@ -102,7 +105,7 @@ describe.skipIf(chromium === null)('pages in every state', () => {
     await other.page.context().close();
   });
 
-  test('another role sees what it may, and an administrator sees why not more', long, async () => {
+  test('another role only sees what it may, and an administrator sees why it may not see more', long, async () => {
     await page.getByRole('button', { name: /^Admin/ }).click();
     await page.getByRole('menuitem', { name: 'Act as reader' }).click();
     await page.getByRole('gridcell', { name: 'One', exact: true }).waitFor();
@@ -126,7 +129,7 @@ describe.skipIf(chromium === null)('pages in every state', () => {
     await page.getByRole('link', { name: 'New record' }).waitFor();
   });
 
-  test('too many requests show a countdown and are retried', long, async () => {
+  test('if there were too many requests, a countdown is shown and they are retried', long, async () => {
     let asked = 0;
     await page.goto('about:blank');
     await page.route('**/api/collections:list*', (route) =>
@@ -199,7 +202,8 @@ describe.skipIf(chromium === null)('pages in every state', () => {
   test('the API reference is inside the interface for signed-in users', long, async () => {
     await page.goto(getUrl('/a/main/docs'));
     const reference = page.frameLocator('iframe[title="API reference"]');
-    // The reference is by far the largest script, which this browser does not optimise: it takes 8 seconds, and more while other tests run.
+    // The reference is by far the largest script, and this browser does not optimise scripts: it takes 8 seconds, and
+    // longer while other tests run.
     await reference.locator('#state', { hasText: /operations$/ }).waitFor({ timeout: 120_000 });
     await reference.getByText('vaults').first().waitFor();
     await expect.poll(() => reference.locator('#who').isVisible()).toBe(false);
@@ -227,7 +231,7 @@ describe.skipIf(chromium === null)('pages in every state', () => {
     await page.keyboard.press('Enter');
     await expect.poll(async () => (await server.data('GET /api/posts:get?filterByTk=1')).title).toBe('One and a half');
     await page.keyboard.press('Home');
-    await page.keyboard.press('Enter'); // the key is not edited: the record opens
+    await page.keyboard.press('Enter'); // the key is not editable, so Enter opens the record
     await page.getByRole('heading', { name: /^(One|<b>)/ }).waitFor();
   });
 
@@ -247,7 +251,7 @@ describe.skipIf(chromium === null)('pages in every state', () => {
       await expect.poll(() => page.locator('[aria-rowindex="2"] [role=gridcell]').count()).toBeLessThan(20);
       await page.keyboard.press('Control+ArrowRight');
       await page.getByRole('gridcell', { name: 'value f189', exact: true }).waitFor();
-      await page.getByRole('gridcell', { name: 'value f0', exact: true }).first().waitFor(); // stays beside it
+      await page.getByRole('gridcell', { name: 'value f0', exact: true }).first().waitFor(); // the first column stays visible
       const copied = `(() => { const data = new DataTransfer();
       document.activeElement.dispatchEvent(new ClipboardEvent('copy', { clipboardData: data, bubbles: true, cancelable: true }));
       return data.getData('text/plain'); })()`;
@@ -265,7 +269,7 @@ describe.skipIf(chromium === null)('pages in every state', () => {
     },
   );
 
-  test('menu, grid and record fit on a phone', long, async () => {
+  test('the menu, the grid and the record fit on a phone', long, async () => {
     const phone = await openPage(browser, server.running.url, {
       viewport: { width: 390, height: 780 },
       hasTouch: true,

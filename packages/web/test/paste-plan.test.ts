@@ -1,4 +1,7 @@
-/** What a paste writes: the text of the clipboard, the values of its cells, and the records that it changes. */
+/**
+ * How pasted text becomes changes: the text of the clipboard, the values of its cells, and the records that a paste
+ * changes.
+ */
 import type { Field } from '@tablinum/client';
 import { describe, expect, test } from 'vitest';
 import { formatRows, parseRows } from '../src/admin/records/clipboard-text.ts';
@@ -63,11 +66,11 @@ describe('the text of a clipboard', () => {
       ['two\nlines', 'a "b"\tc'],
       ['', ''],
     ]);
-    expect(dropTitles([['a', 'b']], fields, 0)).toEqual([['a', 'b']]); // only titles: they are the values
+    expect(dropTitles([['a', 'b']], fields, 0)).toEqual([['a', 'b']]); // a single row that looks like titles is taken for values
     expect(dropTitles(table, fields, 1)).toHaveLength(3);
   });
 
-  test('a long text is read in one pass, and not beyond the limit', () => {
+  test('a long text is read in one pass, and only up to the limit', () => {
     expect(parseRows(`"${'x\n'.repeat(200_000)}`)).toHaveLength(200_000);
     expect(parseRows('x\n'.repeat(100), 12)).toHaveLength(12);
   });
@@ -140,7 +143,7 @@ describe('the plan of a paste', () => {
   const plan = (table: string[][], row = 0, column = 0, changed: Partial<PasteTarget> = {}) =>
     planPaste(table, { row, column }, { ...target, ...changed }, { lookup, problems });
 
-  test('the cells go to the right and below, and equal values are left out', () => {
+  test('cells are pasted to the right and below, and unchanged values are left out', () => {
     const found = plan([
       ['t1', '5'],
       ['x', '2'],

@@ -44,7 +44,7 @@ test('each field type is offered with the operators that the server accepts for 
   }
 });
 
-/** Fails to compile where a definition knows a property that the wire's Field, and so the form, does not. */
+/** Fails to compile if a field definition has a property that is missing in the DTO Field, and so in the form. */
 const known: Exclude<keyof FieldDefinition, keyof Field> extends never ? true : false = true;
 
 test('the form of a field has every option of its type, and no other', () => {
@@ -61,7 +61,7 @@ test('the form of a field has every option of its type, and no other', () => {
   }
 });
 
-/** Taken for the sake of the specification, with values that change nothing. */
+/** Options that are accepted because the specification demands it, but whose permitted values have no effect. */
 const sayingNothing: Readonly<Record<string, readonly string[]>> = {
   date: ['dateOnly'],
   time: ['dateOnly'],
@@ -69,7 +69,7 @@ const sayingNothing: Readonly<Record<string, readonly string[]>> = {
   bigInt: ['scale'],
 };
 
-/** Taken for every column by the server, and refused or without meaning for these. */
+/** Options that the server accepts for every column, but that are refused or meaningless for these types. */
 const pointless = new Set<string>(
   fieldTypes.all().flatMap((type) => {
     const key = ['integer', 'bigInt', 'string', 'uid'].includes(type.name) ? [] : ['primaryKey'];
@@ -85,7 +85,7 @@ const pointless = new Set<string>(
   }),
 );
 
-/** Whether a type has an option, as the check of definitions says. */
+/** Whether a type has an option, according to the check of definitions. */
 function takes(field: Record<string, unknown>, option: string): boolean | null {
   try {
     checkField({ ...field, [option]: { no: 'value' } });
@@ -96,7 +96,7 @@ function takes(field: Record<string, unknown>, option: string): boolean | null {
   return null;
 }
 
-test('a changed field is sent with its differences, and without options that its new type does not have', () => {
+test('only the differences of a changed field are sent, and options that its new type does not have are removed', () => {
   const field = { name: 's', type: 'string', maxLength: 5, defaultValue: '5' };
   expect(diffField(field, { ...createFieldDraft(field), title: 'S' })).toEqual({ title: 'S' });
   const whole = { name: 'n', type: 'integer', scale: 0, min: 1, defaultValue: 5 };
@@ -108,7 +108,7 @@ test('a changed field is sent with its differences, and without options that its
   });
 });
 
-test('texts of inputs are converted to values of the API', () => {
+test('texts of inputs are converted to API values', () => {
   const at = { name: 'at', type: 'datetime' };
   const moment = '2026-11-21T15:04:05.000Z';
   expect(parseInputText(at, toInputText(at, moment))).toEqual({ value: moment });
@@ -118,7 +118,7 @@ test('texts of inputs are converted to values of the API', () => {
   expect(parseInputText({ name: 's', type: 'string' }, '')).toEqual({ value: null });
 });
 
-test('json values keep all digits, and are plain numbers if these are exact', () => {
+test('json values keep all digits, and are plain numbers if a plain number is exact', () => {
   const exact = '{"a":9007199254740993,"b":[0.10000000000000000001,-1e999,{"c":12345678901234567890123}],"d":"1e999"}';
   const field = { name: 'extra', type: 'json' };
   const read = parseInputText(field, exact) as { value: Record<string, unknown> };

@@ -1,4 +1,4 @@
-/** Push messages: a browser is subscribed, shows messages while the inbox is not open, and opens their conversation. */
+/** Push messages: a browser is subscribed, shows messages while the inbox is closed, and opens their conversation. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findChromium, openBrowser, type PageProblems } from '../../server/test/support/browser.ts';
@@ -13,7 +13,7 @@ import { buildWebInterface, expectAccessible, openPage, signIn } from './support
 
 const chromium = findChromium();
 const long = { timeout: 60_000 };
-/** Where pictures are stored for people who want to look at them. */
+/** A folder for screenshots that people look at. */
 const pictures = process.env['PUSH_PICTURES'];
 
 test.each([
@@ -31,7 +31,7 @@ describe.skipIf(chromium === null)('push messages in the inbox', () => {
   let misdeeds: PageProblems;
   const list = (): Promise<Json> => server.data('GET /api/mailPushSubscriptions', { as: 'ann' });
   const inWorker = (code: string): Promise<Json> => page.context().serviceWorkers()[0]!.evaluate(code);
-  /** What the worker shows: title, text and tag of each notification. */
+  /** The title, text and tag of each notification that the service worker shows. */
   const shown = (): Promise<Json> => inWorker('shown.map(({ title, body, tag }) => [title, body, tag])');
 
   beforeAll(async () => {
@@ -43,7 +43,7 @@ describe.skipIf(chromium === null)('push messages in the inbox', () => {
     browser = await openBrowser(chromium!);
     ({ page, misdeeds } = await openPage(browser, server.running.url));
     page.setDefaultTimeout(10_000);
-    // A browser without windows has neither notifications nor a push service, so these are replaced.
+    // A headless browser has neither notifications nor a push service, so both are replaced.
     const subscription = JSON.stringify(service.subscribe('browser'));
     await page.addInitScript(`
       Object.defineProperty(Notification, 'permission', { get: () => sessionStorage.allowed ?? 'default' });
@@ -66,7 +66,7 @@ describe.skipIf(chromium === null)('push messages in the inbox', () => {
     await service.stop();
   });
 
-  test('a browser is subscribed by a switch, and again when the page is opened', long, async () => {
+  test('a browser is subscribed with a switch, and subscribed again when the page is opened', long, async () => {
     await page.getByRole('button', { name: 'Notifications' }).click();
     await page.getByRole('switch', { name: 'Show notifications on this device' }).click();
     await page.getByRole('switch', { name: 'New mail too' }).click();
@@ -89,7 +89,7 @@ describe.skipIf(chromium === null)('push messages in the inbox', () => {
       .toBe(1);
   });
 
-  test('what the server sends is shown, and a click opens the conversation', long, async () => {
+  test('a message from the server is shown, and a click opens the conversation', long, async () => {
     await server.data('POST /api/conversationNotes', {
       as: 'ann',
       body: { conversationId: 1, text: 'For me', mentions: [2] },
@@ -139,7 +139,7 @@ describe.skipIf(chromium === null)('push messages in the inbox', () => {
   });
 
   test(
-    'a subscription that the browser replaces is registered without the user, until the user signs out',
+    'a subscription that the browser replaces is registered in the background, but not after the user has signed out',
     long,
     async () => {
       const renew = (name: string): Promise<Json> =>
@@ -158,7 +158,7 @@ describe.skipIf(chromium === null)('push messages in the inbox', () => {
       await server.data('POST /api/conversationNotes', { as: 'bob', body: note });
       await server.running.applications.main.mail.push.runNow();
       expect(service.received.map((message) => message.browser)).toEqual(['renewed']);
-      // A page that is closed subscribes again when it is opened, here with the former endpoint.
+      // A closed page subscribes again when it is opened, here with the previous endpoint.
       await page.reload();
       await page.getByRole('button', { name: /^Notifications/ }).waitFor();
       await expect.poll(async () => (await list()).length).toBe(2);
@@ -166,14 +166,14 @@ describe.skipIf(chromium === null)('push messages in the inbox', () => {
         as: 'ann',
         body: { endpoint: service.subscribe('renewed').endpoint },
       });
-      // Another user has signed in at this browser meanwhile: nothing is registered.
+      // Another user has signed in to this browser in the meantime, so nothing is registered.
       await page.context().clearCookies();
       expect(await renew('unwanted')).toBe('done');
       expect((await list()).length).toBe(1);
     },
   );
 
-  test('the switch ends the messages', long, async () => {
+  test('switching push messages off ends them', long, async () => {
     await page.getByRole('button', { name: /^Notifications/ }).click();
     await page.getByRole('switch', { name: 'Show notifications on this device' }).click();
     await expect.poll(list).toEqual([]);

@@ -1,4 +1,7 @@
-/** Relations from the other side: existing links come first, and what a delete does is said where it is chosen. */
+/**
+ * Relations from the inverse side: existing links are offered first, and the effect of a delete is described where it
+ * is chosen.
+ */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findChromium, openBrowser } from '../../server/test/support/browser.ts';
@@ -62,7 +65,7 @@ describe.skipIf(chromium === null)('defining relations', () => {
   };
 
   test(
-    'a has-many relation shows the records that are linked already, and does not silently create a second key',
+    'a has-many relation offers the existing link, and does not silently create a second foreign key',
     long,
     async () => {
       await begin('albums', 'Has many', 'albums');
@@ -79,7 +82,7 @@ describe.skipIf(chromium === null)('defining relations', () => {
   );
 
   test(
-    'another key is created when it is chosen, and the effect of a delete is described for the right side',
+    'another foreign key is created if the user chooses that, and the effect of a delete is described for the right side',
     long,
     async () => {
       await page.goto(getUrl('/a/main/collections/artists'));
@@ -99,12 +102,12 @@ describe.skipIf(chromium === null)('defining relations', () => {
   );
 
   test(
-    'a many-to-many relation asks for its name and its target, and can be the inverse of another one',
+    'a many-to-many relation asks for its name and target, and can be the inverse of another one',
     long,
     async () => {
       await page.goto(getUrl('/a/main/collections/genres'));
       await begin('albums', 'Many to many', 'albums');
-      await expect.poll(() => dialog().getByRole('textbox').count()).toBeLessThanOrEqual(3); // name, and the two boxes to choose from
+      await expect.poll(() => dialog().getByRole('textbox').count()).toBeLessThanOrEqual(3); // the name, and the two select boxes
       expect(await dialog().getByRole('radio', { name: 'Use the link of albums.genres' }).isChecked()).toBe(true);
       await expectAccessible(page, 'many to many');
       await add();

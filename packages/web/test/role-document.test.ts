@@ -1,4 +1,4 @@
-/** What pages know of collections from the document of a role, against the definitions themselves. */
+/** What pages know about collections from the OpenAPI document of a role, compared with the definitions. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sqlite } from '../../server/test/support/engines.ts';
 import { TestServer } from '../../server/test/support/scenario.ts';
@@ -62,7 +62,7 @@ test('the document of a role has the defined names, types, choices and links, an
   const field = (name: string) => things.fields.find((each) => each.name === name);
   expect(things.title).toBe('Things');
   const given = forms.find(({ name }) => name === 'things')!;
-  expect(field('passwordField')).toBeUndefined(); // given, and never shown
+  expect(field('passwordField')).toBeUndefined(); // passwords can be set, but are never shown
   expect(field('jsonField')).toBeUndefined();
   for (const type of types)
     expect(

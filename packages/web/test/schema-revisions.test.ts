@@ -27,7 +27,7 @@ describe.skipIf(chromium === null)('the page of schema revisions', () => {
     await server?.stop();
   });
 
-  test('shows who applied what, its steps, and the data that is kept', { timeout: 120_000 }, async () => {
+  test('shows who applied what, its steps, and the kept data', { timeout: 120_000 }, async () => {
     await page.getByText('No revisions yet').waitFor();
     const { schema } = await server.data('POST /api/schema:pull', { body: {} });
     const fields = [

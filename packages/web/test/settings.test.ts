@@ -1,4 +1,4 @@
-/** The page of settings: what is stored takes effect, and what the environment sets cannot be changed. */
+/** The page of settings: stored values take effect, and values that the environment sets cannot be changed. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findChromium, openBrowser, type PageProblems } from '../../server/test/support/browser.ts';
@@ -45,7 +45,7 @@ describe.skipIf(chromium === null)('the page of settings', () => {
     await expectAccessible(page, 'settings');
   });
 
-  test('shows the problem of each setting at its input, and stores nothing', long, async () => {
+  test('shows each invalid setting at its input, and stores nothing', long, async () => {
     await page.getByLabel('Age of events').fill('0');
     await page.getByLabel('Hosts that webhooks may call').fill('not a host');
     await page.getByLabel('Applications with sign-up').fill('main');
@@ -97,7 +97,7 @@ describe.skipIf(chromium === null)('the page of settings', () => {
     ]);
     expect(await page.content()).not.toContain('very-secret');
     expect(await page.title()).toBe('Settings · Shop office');
-    const errors = misdeeds.errors.filter((each) => !each.startsWith('Failed to load resource')); // the refusal above
+    const errors = misdeeds.errors.filter((each) => !each.startsWith('Failed to load resource')); // the refusal that was provoked above
     expect({ ...misdeeds, errors }).toEqual({ violations: [], errors: [], foreign: [] });
   });
 });

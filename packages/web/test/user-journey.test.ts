@@ -14,7 +14,7 @@ import {
 const chromium = findChromium();
 const long = { timeout: 240_000 };
 
-describe.skipIf(chromium === null)('from an empty server to work', () => {
+describe.skipIf(chromium === null)('from an empty server to daily work', () => {
   describeWebEngines('the journey of a first user', (engine) => {
     let server: TestServer;
     let browser: Browser;
@@ -45,7 +45,7 @@ describe.skipIf(chromium === null)('from an empty server to work', () => {
       await page.getByLabel('E-mail').fill(rootEmail);
       await page.reload();
       await text('Open the link that the server printed').waitFor();
-      await page.evaluate(`location.href = ${JSON.stringify(link)}`); // pasted into the same tab
+      await page.evaluate(`location.href = ${JSON.stringify(link)}`); // the link is opened in the same tab
       await page.getByLabel('E-mail').fill(rootEmail);
       await page.getByRole('textbox', { name: 'Password' }).fill(rootPassword);
       expect(page.url()).not.toContain('token');
@@ -115,7 +115,7 @@ describe.skipIf(chromium === null)('from an empty server to work', () => {
       });
     });
 
-    test('the grid sorts, filters and searches, and its address shows this', long, async () => {
+    test('the grid sorts, filters and searches, and its address reflects this', long, async () => {
       await page.goto(`${base()}/a/main/data/albums`);
       await text('31 records').waitFor();
       await cell('Queen').first().waitFor();
@@ -151,7 +151,7 @@ describe.skipIf(chromium === null)('from an empty server to work', () => {
       await expect.poll(async () => (await server.data('GET /api/albums:get?filterByTk=1')).price).toBe('13.00');
     });
 
-    test('changes of other users are shown at once without moving the page', long, async () => {
+    test('changes of other users are shown immediately without moving the page', long, async () => {
       await server.data('POST /api/albums:update?filterByTk=2', { body: { title: 'Album zero' } });
       await cell('Album zero').waitFor();
       await page.locator('[role=row][data-fresh]').first().waitFor();
@@ -160,7 +160,7 @@ describe.skipIf(chromium === null)('from an empty server to work', () => {
     });
 
     test('an edit of a value that another user has changed asks which one to keep', long, async () => {
-      // As if the news of it were still on its way: the write comes between what was read and what is saved.
+      // Simulates a change whose event is still on its way: another user writes between the last read and the save.
       await page.route(
         '**/api/albums:update**',
         async (route) => {
@@ -204,7 +204,7 @@ describe.skipIf(chromium === null)('from an empty server to work', () => {
       expect((await server.data('GET /api/albums:get?filterByTk=7')).deletedAt).toBeNull();
     });
 
-    test('a record shows its history, and a former state is restored', long, async () => {
+    test('a record shows its history, and an earlier state is restored', long, async () => {
       await page.goto(`${base()}/a/main/data/albums/1`);
       await page.getByRole('tab', { name: 'History' }).click();
       await page.getByRole('article').nth(2).waitFor();

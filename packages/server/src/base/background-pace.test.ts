@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { BackgroundPace } from './background-pace.ts';
 import { processCounters } from './metrics.ts';
 
-/** Works for some milliseconds, while the server replies to some requests. */
+/** Uses the CPU for some milliseconds, and counts requests as if the server had replied to them. */
 function work(milliseconds: number, requests: number): void {
   const end = performance.now() + milliseconds;
   while (performance.now() < end);
@@ -15,7 +15,7 @@ async function measureRest(pace: BackgroundPace): Promise<number> {
   return performance.now() - from;
 }
 
-test('background work rests as long as its last part took, at most half a second, and only while there are requests', async () => {
+test('background work pauses as long as its last step took, at most half a second, and only while there are requests', async () => {
   const pace = new BackgroundPace();
   work(600, 2);
   expect(await measureRest(pace)).toBeLessThan(100);
@@ -27,7 +27,7 @@ test('background work rests as long as its last part took, at most half a second
   expect(await measureRest(pace)).toBeLessThan(100);
 });
 
-test('a wait for something else is not part of the work', async () => {
+test('the time before begin is not counted as work', async () => {
   const pace = new BackgroundPace();
   work(600, 10);
   pace.begin();

@@ -67,7 +67,7 @@ test('wakes during a run cause exactly one more, after the pause', async () => {
   expect(runs).toHaveLength(2);
 });
 
-test('the interval runs the task, but requests no further run during one', async () => {
+test('the interval starts a run, but requests no other one while a run is in progress', async () => {
   const { runs } = startWorker({ intervalMilliseconds: 100 });
   await vi.advanceTimersByTimeAsync(350);
   expect(runs).toHaveLength(1);
@@ -89,7 +89,7 @@ test('a failed run is reported, and the next wake runs again', async () => {
   expect(runs).toHaveLength(2);
 });
 
-test('a stopped worker waits for its run, drops what was requested, and reports no error', async () => {
+test('stopping a worker waits for its run, discards requested runs, and reports no error', async () => {
   const { worker, runs, errors } = startWorker({ intervalMilliseconds: 100 });
   void worker.runNow();
   void worker.runNow();

@@ -22,7 +22,7 @@ test('Equal lookups at the same time share one query', async () => {
   expect(lookup).toHaveBeenCalledTimes(1);
 });
 
-test('Missing records and failures are told apart, and both are remembered', async () => {
+test('Missing records and failures are distinguished, and both are remembered', async () => {
   const lookup = vi.fn((name: string) => fail(name === 'no.example' ? 'ENOTFOUND' : 'ESERVFAIL'));
   const dns = new CachingDnsResolver({ lookup });
   for (let round = 0; round < 2; round += 1) {

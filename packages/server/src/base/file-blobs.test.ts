@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { FileBlobs } from './file-blobs.ts';
 
-/** What the store does, in order: folders that are made, paths that are synced. */
+/** The paths that the store has synced, in order. */
 const done: string[] = [];
-/** Through the module itself: sources that other files have loaded in this worker import it too. */
+/** Replaced in the module itself, because modules that this worker has already loaded also import it. */
 const { open } = fs;
 fs.open = async (...given: Parameters<typeof open>) => {
   const file = await open(...given);
@@ -31,7 +31,7 @@ afterAll(() => {
 });
 const blob = (text: string) => ({ sha256: hash('sha256', text), bytes: Buffer.from(text) });
 
-/** Two texts whose hashes begin alike, so that they share a folder. */
+/** Two texts whose hashes have the same first two characters, so that they are in the same folder. */
 function twins(): [ReturnType<typeof blob>, ReturnType<typeof blob>] {
   const seen = new Map<string, ReturnType<typeof blob>>();
   for (let number = 0; ; number += 1) {
@@ -42,7 +42,7 @@ function twins(): [ReturnType<typeof blob>, ReturnType<typeof blob>] {
   }
 }
 
-test('a file counts as stored when its folder and all parent folders are synced, whoever created them', async () => {
+test('a blob counts as stored when its folder and all parent folders are synced, even if another write created them', async () => {
   const root = join(folder, 'store');
   const [one, other] = twins();
   const above = [join(root, '1', one.sha256.slice(0, 2)), join(root, '1'), root, folder];
@@ -51,7 +51,7 @@ test('a file counts as stored when its folder and all parent folders are synced,
   const second = store.put(1, [other]).then(() => [...done]);
   expect(await second).toEqual(expect.arrayContaining(above));
   await first;
-  // A process that ended between making a folder and noting it left one that nobody has noted.
+  // A folder that an earlier process created, but did not sync before it ended.
   await fs.mkdir(join(root, '2', one.sha256.slice(0, 2)), { recursive: true });
   done.length = 0;
   await new FileBlobs(root).put(2, [one]);
@@ -63,7 +63,7 @@ async function* pieces(...texts: readonly string[]): AsyncGenerator<Uint8Array> 
   for (const text of texts) yield Buffer.from(text);
 }
 
-test('bytes that are stored while they arrive are one durable file, however often they come', async () => {
+test('two concurrent streams of the same bytes are stored as one durable file', async () => {
   const root = join(folder, 'received');
   const store = new FileBlobs(root);
   const sha256 = hash('sha256', 'one two');
@@ -77,7 +77,7 @@ test('bytes that are stored while they arrive are one durable file, however ofte
   );
 });
 
-test('nothing remains of bytes that fail while they arrive; what a crash leaves is found and removed', async () => {
+test('a failed stream leaves no file, and a file that a crash has left is found and removed', async () => {
   const root = join(folder, 'failed');
   const store = new FileBlobs(root);
   async function* cut(): AsyncGenerator<Uint8Array> {

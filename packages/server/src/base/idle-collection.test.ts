@@ -30,6 +30,6 @@ test('collects when the server has been idle for some time and its heap has grow
   heap = 90 * megabyte;
   expect(checkTimes(18)).toBe(1);
   expect(checkTimes(6)).toBe(2);
-  heap = 23 * megabyte; // too little has become free
+  heap = 23 * megabyte; // too little memory was freed
   expect(checkTimes(60)).toBe(2);
 });

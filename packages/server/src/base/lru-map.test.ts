@@ -48,7 +48,7 @@ describe('an LRU map', () => {
       map.set(key, value);
       for (const each of stored) expect(map.get(each.split(':')[0] ?? '')).toBe(each);
     };
-    // Entries that are read stand in both generations; the checks of `put` read all.
+    // An entry that is read is in both generations, and the checks of `put` read all entries.
     for (let index = 0; index < 4; index += 1) put(`key ${index}`, `key ${index}:first`);
     for (let index = 0; index < 4; index += 1) put(`key ${index}`, `key ${index}:second`);
     expect([...stored].every((each) => each.endsWith(':second'))).toBe(true);

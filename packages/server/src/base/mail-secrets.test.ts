@@ -13,7 +13,7 @@ const context = { application: 'main', record: 1, field: 'password' };
 const createSecrets = (file: string, key: string | null = null, previousKey: string | null = null): MailSecrets =>
   new MailSecrets({ key, previousKey, file: join(folder, file), logger });
 
-test('a key file is created once with private access, and opens what it sealed before', () => {
+test('a key file is created once with private access, and decrypts data that was encrypted before', () => {
   const sealed = createSecrets('new/made.key').encrypt('hunter2', context);
   expect(statSync(join(folder, 'new/made.key')).mode & 0o777).toBe(0o600);
   expect(readFileSync(join(folder, 'new/made.key'), 'utf8').trim()).toHaveLength(64);
@@ -33,11 +33,12 @@ test.each([
   expect(readdirSync(folder)).toContain(`${name}.key`);
 });
 
-test('a former key opens its data, a lost key does not, and the two errors differ', () => {
+test('data of a former key can be decrypted, data of a lost key cannot, and no key file is created', () => {
   const sealed = createSecrets('x', 'the former key, which was good').encrypt('hunter2', context);
   expect(
     createSecrets('x', 'the key of now, which is better', 'the former key, which was good').decrypt(sealed, context),
   ).toBe('hunter2');
   expect(createSecrets('x', 'the key of now, which is better').decrypt(sealed, context)).toBeNull();
+  expect(createSecrets('x', 'the former key, which was good').decrypt(sealed, { ...context, record: 2 })).toBeNull();
   expect(readdirSync(folder)).not.toContain('x');
 });

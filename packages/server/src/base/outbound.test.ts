@@ -171,7 +171,7 @@ describe('names', () => {
     expect(requests).toBe(0);
   });
 
-  test('the checked address is the one that is connected to, and the name is resolved once', async () => {
+  test('the connection uses the address that was checked, and the name is resolved once', async () => {
     const hosts: (string | undefined)[] = [];
     const url = await receiver((request, response) => {
       hosts.push(request.headers.host);

@@ -3,11 +3,11 @@ import { readConfig } from './config.ts';
 
 const bucket = { FILES_S3_BUCKET: 'my-files', FILES_S3_ACCESS_KEY_ID: 'id', FILES_S3_SECRET_ACCESS_KEY: 'secret' };
 
-test('without a bucket, files are elsewhere', () => {
+test('without a bucket, S3 is not used', () => {
   expect(readConfig({}).s3).toBeNull();
 });
 
-test('Amazon is the default; another service has the bucket in the path', () => {
+test('Amazon is the default; for other services, the bucket is in the path by default', () => {
   const amazon = readConfig({ ...bucket, FILES_S3_REGION: 'eu-central-1' }).s3;
   expect(amazon?.endpoint.origin).toBe('https://s3.eu-central-1.amazonaws.com');
   expect(amazon).toMatchObject({ pathStyle: false, prefix: '', removes: true, region: 'eu-central-1' });

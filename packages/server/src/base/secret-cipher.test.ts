@@ -10,7 +10,7 @@ test('sealed text can be opened, and two seals of the same text differ', () => {
   expect(Buffer.from(sealed, 'base64url').toString('latin1')).not.toContain('whsec');
 });
 
-test('a former key opens as long as it is accepted, and no other key does', () => {
+test('a former key opens sealed text as long as it is accepted, and other keys do not', () => {
   const sealed = new SecretCipher(['the former key']).encrypt('secret');
   expect(new SecretCipher(['the current key', 'the former key']).decrypt(sealed)).toBe('secret');
   expect(now.decrypt(sealed)).toBeNull();

@@ -4,14 +4,14 @@ import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { TextSpool } from './text-spool.ts';
 
-/** The spools that exist in the folder for temporary files; none of them has a name there. */
+/** Names of spools in the temporary folder. An open spool must not add a name. */
 const listNames = (): string[] => readdirSync(tmpdir()).filter((name) => /^tablinum-\w{6}$/.test(name));
 
 test.each([
   { name: 'no text', count: 0, isShort: true },
   { name: 'a short text', count: 100, isShort: true },
   { name: 'a text that is longer than the memory of a spool', count: 40_000, isShort: false },
-])('$name is read as it was appended', async ({ count, isShort }) => {
+])('$name is read back unchanged', async ({ count, isShort }) => {
   const before = listNames();
   const spool = new TextSpool();
   const lines = Array.from({ length: count }, (_, index) => `line ${index} ü€😀\n`);

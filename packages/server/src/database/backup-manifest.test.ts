@@ -9,7 +9,7 @@ function write(change: { readonly name?: string; readonly store?: string; readon
   return JSON.stringify({ ...manifest, digest });
 }
 
-test('a manifest with names or paths that no server writes is damaged, also with a matching digest', () => {
+test('a manifest with invalid names or paths is refused, even if its digest matches', () => {
   expect(parseManifest('b', write({})).applications).toMatchObject([{ name: 'shop' }]);
   for (const change of [
     { name: '../shop' },

@@ -28,7 +28,7 @@ const make = (bytes: Uint8Array, type = 'image/png', sender = 'ann'): Promise<Ui
     ),
   );
 
-test('a process is started for the first picture, makes many, and ends when it is idle', async () => {
+test('a process is started for the first picture, makes many thumbnails, and ends when it is idle', async () => {
   start({ idleMilliseconds: 20 });
   expect(pool.size).toBe(0);
   const picture = await draw(200, 100);
@@ -74,7 +74,7 @@ test('only the decoder of the detected type runs', async () => {
   await expect(make(picture)).resolves.toBeInstanceOf(Uint8Array);
 });
 
-test('a picture whose bytes cannot be read ends its process, and the error is that of the reader', async () => {
+test('a picture whose bytes cannot be read ends its process, and the read error is reported', async () => {
   start();
   const read = async function* (): AsyncGenerator<Uint8Array> {
     yield Buffer.alloc(10);

@@ -7,7 +7,7 @@ import { Connections, type UnreadLimits } from './connections.ts';
 const megabytes = 1024 * 1024;
 const head = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n';
 
-/** A server whose replies are longer than what the system holds for a client that does not read. */
+/** A server whose replies are larger than the kernel buffers for a client that does not read. */
 async function serve(limits: UnreadLimits, work: (open: () => Client) => Promise<void>): Promise<void> {
   const body = Buffer.alloc(12 * megabytes);
   const server = createServer((_, response) => void response.end(body));
@@ -49,7 +49,7 @@ class Client {
   }
 }
 
-test('a client that takes nothing of its reply is disconnected, and a slow one is not', async () => {
+test('a client that reads nothing of its reply is disconnected, and a slow one is not', async () => {
   const limits = { stalledMilliseconds: 600, bytes: 1000 * megabytes, intervalMilliseconds: 50 };
   await serve(limits, async (open) => {
     const [stalled, slow] = [open(), open()];
@@ -64,7 +64,7 @@ test('a client that takes nothing of its reply is disconnected, and a slow one i
   });
 });
 
-test('above the limit of all connections, clients that take nothing are disconnected early', async () => {
+test('if all connections together exceed their limit, clients that read nothing are disconnected early', async () => {
   const limits = { stalledMilliseconds: 60_000, bytes: 30 * megabytes, intervalMilliseconds: 50 };
   await serve(limits, async (open) => {
     const stalled = Array.from({ length: 6 }, open);

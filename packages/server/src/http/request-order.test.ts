@@ -7,7 +7,7 @@ const socket = new EventEmitter() as never;
 /** A reply that is sent at once. */
 const response = { socket, once: () => response } as never;
 
-test('safe requests of a connection run at the same time, and one that may write runs alone, in the order they came', async () => {
+test('safe requests of a connection run at the same time, a request that may write runs exclusively, and the order is kept', async () => {
   const order = new RequestOrder();
   const started: number[] = [];
   const ends: ((error?: Error) => void)[] = [];
@@ -51,7 +51,7 @@ test('other connections do not wait', async () => {
   await write;
 });
 
-test('few requests run while earlier replies are not sent; when the connection ends, only those that write still do', async () => {
+test('few requests run before earlier replies are sent; after the connection ends, only requests that write still run', async () => {
   const connection = new EventEmitter();
   const order = new RequestOrder();
   const replies: EventEmitter[] = [];

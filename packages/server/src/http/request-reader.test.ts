@@ -29,7 +29,7 @@ const rests = [
   '&',
 ];
 
-test.each(rests)('a key as the first parameter is the same as parsed alone, before %j', (rest) => {
+test.each(rests)('a key as the first parameter, before %j, gives the same request as the full parser', (rest) => {
   const route = parseRoute('/api/posts:get');
   for (const key of keys)
     for (const query of [`filterByTk=${key}${rest && `&${rest}`}`, `filterByTk=${key}&${rest}`, rest]) {
@@ -39,7 +39,7 @@ test.each(rests)('a key as the first parameter is the same as parsed alone, befo
     }
 });
 
-test.each(rests)('a key in the path is the same as parsed alone, with %j', (query) => {
+test.each(rests)('a key in the path, with %j, gives the same request as the full parser', (query) => {
   for (const key of ['1', '[1]', 'a%20b', 'a,b', '0']) {
     const route = parseRoute(`/api/posts:get/${key}`);
     const alone = outcome(() =>

@@ -51,7 +51,7 @@ test('a client that does not read pauses the source; a client that disconnects c
     await pause(200);
     return taken - before;
   };
-  await expect.poll(more).toBe(0); // what the kernel takes is full
+  await expect.poll(more).toBe(0); // the kernel buffers are full
   expect(taken).toBeLessThan(1000);
   reply.destroy();
   await expect.poll(() => cleanups).toBe(1);
@@ -62,7 +62,7 @@ test('a source that fails aborts the reply', async () => {
   expect(cleanups).toBe(1);
 });
 
-test('a source that fails resets a connection of HTTP/1.0, whose regular end would be that of the reply', async () => {
+test('a source that fails resets an HTTP/1.0 connection, because closing it would mean that the reply is complete', async () => {
   const socket = connect(await servePieces(3, { fails: true }), '127.0.0.1');
   socket.write('GET / HTTP/1.0\r\n\r\n');
   await expect(text(socket)).rejects.toThrow('ECONNRESET');
@@ -73,7 +73,7 @@ test('a HEAD request takes no piece from the source', async () => {
   expect([taken, cleanups]).toEqual([0, 1]);
 });
 
-test('other work of the process runs after each piece, also if the client takes every piece at once', async () => {
+test('the event loop runs other work after each piece, even if the client accepts every piece immediately', async () => {
   const pieces = 50;
   async function* generate(): AsyncGenerator<string> {
     for (let piece = 0; piece < pieces; piece += 1) yield 'x';

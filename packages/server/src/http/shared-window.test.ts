@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { FixedWindow } from './fixed-window.ts';
 import { createSharedWindow, SharedWindow } from './shared-window.ts';
 
-test('shared windows count as those of one thread do', () => {
+test('shared windows give the same results as windows of one thread', () => {
   for (let run = 0; run < 20; run += 1) {
     let now = 0;
     const limit = { points: 1 + (run % 4), seconds: 10 };
@@ -31,7 +31,7 @@ test('memory is fixed, and few of 60,000 keys in use lose their window', () => {
   expect(lost).toBeLessThan(600);
 });
 
-test('threads that count at the same time lose no point', async () => {
+test('no point is lost when threads count at the same time', async () => {
   const state = createSharedWindow({ points: 1_000_000, seconds: 600 }, 'seed');
   const code = `
     import { parentPort, workerData } from 'node:worker_threads';
@@ -51,7 +51,7 @@ test('threads that count at the same time lose no point', async () => {
   expect(window.consume('key')).toBeGreaterThan(0);
 });
 
-test('a thread that is suspended while it holds a lock is waited for', async () => {
+test('a thread waits for a lock whose holder is suspended', async () => {
   const state = createSharedWindow({ points: 1, seconds: 600 }, 'seed');
   // The locks are the last cells of the memory.
   const locks = new Int32Array(state.buffer, state.buffer.byteLength - 8192 * Int32Array.BYTES_PER_ELEMENT);

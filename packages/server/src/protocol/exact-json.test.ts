@@ -17,7 +17,7 @@ test('every number keeps its decimal value', () => {
       const [parsed] = parseExactJson(`[ ${literal} ]`) as [number | JsonNumber];
       expect(toScaledValue(JSON.stringify(parsed))).toBe(toScaledValue(literal));
       expect(String(exactNumber(literal))).toBe(String(parsed));
-      // Numbers that JavaScript writes as they came are its own numbers.
+      // A literal that JavaScript would write in the same form is parsed as a JavaScript number.
       if (String(Number(literal)) === literal && Math.abs(Number(literal)) < 2 ** 53)
         expect(parsed).toBe(Number(literal));
     }),
@@ -82,7 +82,7 @@ test('members keep the order of the text', () => {
   );
 });
 
-test('malformed text stays malformed', () => {
+test('malformed text is a syntax error', () => {
   const long = '12345678901234567890';
   const texts = [
     `{${long}:1}`,

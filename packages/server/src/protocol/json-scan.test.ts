@@ -5,7 +5,7 @@ import { JsonScanner, type ScanFinding, type ScanLimits } from './json-scan.ts';
 const limits = { values: 10, depth: 3, keys: 4 };
 const forbidden = new Set(['__proto__']);
 
-/** The finding in a text that arrives in pieces which end before these bytes. */
+/** Scans a text that arrives in pieces. `ends` are the byte positions at which the pieces end. */
 function scanned(text: string, bounds: ScanLimits, ends: readonly number[] = []): ScanFinding {
   const bytes = Buffer.from(text);
   const scanner = new JsonScanner(bounds, forbidden);
@@ -33,7 +33,7 @@ describe('a scan of JSON text', () => {
     ['{"a":1,"b":1,"c":1,"d":1}', null],
     ['{"a":1,"b":1,"c":1,"d":1,"e":1}', 'keys'],
     ['[{"a":1,"b":1},{"a":1,"b":1}]', null],
-    // The contents of strings do not count, however the string is written.
+    // The contents of strings are not counted, even if they contain escapes.
     ['["[[[[,,,,,,,,,,,,,"]', null],
     [`["\\"${',['.repeat(20)}\\\\"]`, null],
     [`["\\\\",${'1,'.repeat(10)}1]`, 'values'],

@@ -50,7 +50,7 @@ describe('request shapes', () => {
     shapes.close();
   });
 
-  test('with very long names are not recorded, and few statements wait for their inspection', async () => {
+  test('with very long names are not recorded, and the queue of statements to inspect is bounded', async () => {
     let inspected = 0;
     const shapes = new RequestShapes({
       clock,

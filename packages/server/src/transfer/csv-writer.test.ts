@@ -28,7 +28,7 @@ async function write(table: ExportTable, delimiter = ','): Promise<string> {
   return file;
 }
 
-/** Texts with many of the characters that the rules are about. */
+/** Texts with many of the characters that need quoting or escaping. */
 const hostileText = fc.string({
   unit: fc.oneof(
     fc.constantFrom(...'\'"=+-@＝＋－＠\t\r\n,;| \uFEFF\u00A0'),
@@ -37,7 +37,7 @@ const hostileText = fc.string({
   maxLength: 12,
 });
 
-test('an independent reader finds every text, number and null again', async () => {
+test('an independent CSV reader reads back every text, number and null', async () => {
   const record = fc.record({
     text: fc.option(hostileText),
     number: fc.option(fc.double({ noNaN: true, noDefaultInfinity: true })),

@@ -58,11 +58,11 @@ test('a table continues on further sheets, each with the header', async () => {
   expect(found).toEqual(records.map(({ n }) => [String(n)]));
   expect(sheets.map((sheet) => readSheetValues(sheet)[0])).toEqual([['n'], ['n'], ['n']]);
   const full = makeTable([column('n', 'integer')], records.slice(0, 20));
-  expect(await write(full, { rows: 11, length: 1e9 })).toHaveLength(2); // no third sheet without records
+  expect(await write(full, { rows: 11, length: 1e9 })).toHaveLength(2); // no third sheet, because it would have no records
   expect(await write(table(), { rows: 1000, length: 100 })).toHaveLength(3);
 });
 
-test('exact numbers are numbers up to 15 digits, and text beyond', async () => {
+test('integers and decimals are written as numbers up to 15 digits, and as text beyond that', async () => {
   expect(await values('integer', [0, -7, 999_999_999_999_999, 1_000_000_000_000_000, '-9223372036854775808'])).toEqual([
     ['n', '0'],
     ['n', '-7'],
@@ -83,7 +83,7 @@ test('exact numbers are numbers up to 15 digits, and text beyond', async () => {
   ]);
 });
 
-test('days and times are serial numbers from March 1900 on, and text before', async () => {
+test('dates and times are written as serial numbers from March 1900 on, and as text before that', async () => {
   expect(await values('date', ['1900-02-28', '1900-03-01', '9999-12-31'])).toEqual([
     ['inlineStr', '1900-02-28'],
     ['n', '61'],
@@ -106,7 +106,7 @@ test('days and times are serial numbers from March 1900 on, and text before', as
   ]);
 });
 
-test('every character of a text is read again', async () => {
+test('every character of a text can be read back', async () => {
   const all = Array.from({ length: 0x120 }, (_, code) => String.fromCharCode(code)).join('');
   const texts = [all, '\uFFFE\uFFFF😀', '_x0041_x0042_', ' \t\r\n ', '&amp;<b>]]>', '=1+1', ''];
   expect(await values('text', texts)).toEqual(texts.map((text) => ['inlineStr', text]));
@@ -130,7 +130,7 @@ test('the letters of columns follow the alphabet', () => {
   expect([0, 25, 26, 51, 701, 702, 16_383].map(columnLetters)).toEqual(['A', 'Z', 'AA', 'AZ', 'ZZ', 'AAA', 'XFD']);
 });
 
-test('a failure ends the file, and a reader that stops ends the records', async () => {
+test('an error in the records ends the file, and a reader that stops closes the records', async () => {
   async function* failing(): AsyncGenerator<ExportedRecord[]> {
     yield [{ n: 1 }];
     throw new Error('the database is gone');
@@ -152,7 +152,7 @@ test('a failure ends the file, and a reader that stops ends the records', async 
   expect(isOpen).toBe(false);
 });
 
-test('a reader that pauses pauses the records', { timeout: 60_000 }, async () => {
+test('no further records are fetched while the reader pauses', { timeout: 60_000 }, async () => {
   let batches = 0;
   async function* endless(): AsyncGenerator<ExportedRecord[]> {
     for (;;) {

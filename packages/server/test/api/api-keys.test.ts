@@ -8,7 +8,7 @@ const noPermission = { error: 'No permissions', code: 'NO_PERMISSION' };
 const notHeld = { error: 'Forbidden', code: 'ROLE_NOT_HELD' };
 const detail = (name: string): unknown => ({ error: 'Validation Error', details: { [name]: expect.any(String) } });
 
-/** Key 1 is the admin's for viewers, 2 the writer's own, 3 the admin's for writers. */
+/** The admin created key 1 for the role viewer and key 3 for the role writer; the writer created key 2. */
 const scenarios: readonly Scenario[] = [
   {
     name: 'an API key can be renamed, and its token is not shown',
@@ -204,7 +204,7 @@ describeEngines('API keys', (engine) => {
       expect(await lastUse()).toBeNull();
       const before = clock.now();
       await check(token);
-      // What the server does by itself every thirty seconds.
+      // The server does this every thirty seconds.
       await server.running.applications.main.authenticator.flushLastUsed();
       expect(Date.parse((await lastUse())!)).toBeGreaterThanOrEqual(before);
     });

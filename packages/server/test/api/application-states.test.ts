@@ -15,7 +15,7 @@ async function query(server: TestServer, text: string): Promise<Row[]> {
   return database.write((transaction) => transaction.run({ text, values: [] }));
 }
 
-/** Makes a store unreadable, or whole again. */
+/** Makes a store unreadable. Returns a function that repairs it. */
 async function spoil(server: TestServer, engine: Engine): Promise<() => Promise<void>> {
   const [row] = await query(server, `SELECT store FROM applications WHERE name='shop'`);
   const store = row![0] as string;
@@ -32,7 +32,7 @@ async function spoil(server: TestServer, engine: Engine): Promise<() => Promise<
 
 const schemaOf = (store: string): string => `app_${store.replaceAll('-', '')}`;
 
-/** Runs a statement where the schema is: on a Citus cluster, the main store and that of an application can be on two nodes. */
+/** Runs a statement on the node of the schema: in a Citus cluster, main and an application can be on different nodes. */
 async function queryNode(server: TestServer, schema: string, text: string): Promise<void> {
   await queryDatabase(await locateSchema(schema, server.store.databaseUrl!, inject('clusterNodes')), text);
 }
@@ -122,7 +122,7 @@ describeEngines('states of applications', (engine) => {
     await mend();
     expect(await server.data('POST /api/applications:start?filterByTk=shop')).toMatchObject({ status: 'running' });
     expect((await listOrders(server)).body.meta.count).toBe(2);
-    // What is noted in main of logins goes after them.
+    // The entries of logins in main are removed after the logins have ended.
     const noted = async (): Promise<unknown> =>
       (await query(server, `SELECT count(*) FROM "keyHomes" WHERE application='shop'`)).map(([count]) => Number(count));
     expect(await noted()).toEqual([2]);
@@ -222,7 +222,7 @@ describeEngines('states of applications', (engine) => {
       expect(applications.openCount).toBe(0);
     };
     await close();
-    expect((await listOrders(server)).status).toBe(404); // opened again, now it knows of the login
+    expect((await listOrders(server)).status).toBe(404); // this opens it again, and stores the login in the application
     await close();
     ahead = 8 * 24 * 3_600_000;
     await applications.tick();

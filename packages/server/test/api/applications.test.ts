@@ -19,7 +19,7 @@ const invalid = (details: object): Scenario['expect'] => ({
   body: { error: 'Validation Error', details },
 });
 
-/** What a Citus cluster makes possible; `contract/citus.test.ts` tests it there. */
+/** Actions that need a Citus cluster; `contract/citus.test.ts` tests them on one. */
 const withoutNodes: readonly Scenario[] = [
   {
     name: 'a server without a Citus cluster has no nodes',
@@ -40,7 +40,7 @@ const withoutNodes: readonly Scenario[] = [
   },
 ];
 
-/** `shop` is there, with a collection `orders`; `shopAdmin` is signed in to it, `shopKey` and `key` are keys. */
+/** `shop` exists and has a collection `orders`; `shopAdmin` is signed in to it, `shopKey` and `key` are API keys. */
 const scenarios: readonly Scenario[] = [
   {
     name: 'get shows an application',
@@ -370,7 +370,7 @@ describeEngines('applications', (engine) => {
     await server.stop();
   });
 
-  test('entering as a user who is no administrator there locks out whoever uses that name', async () => {
+  test('entering as a user who is no administrator there ends the former sessions and password of that user', async () => {
     const server = await startShopServer(engine);
     const boss = { email: 'boss@example.com', password: 'correct horse' };
     await server.data('POST /api/users:create', { body: { ...boss, roles: ['admin'] } });

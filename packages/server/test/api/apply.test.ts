@@ -23,7 +23,7 @@ const invalid = (details: object): Scenario['expect'] => ({
   body: { error: 'Validation Error', details },
 });
 
-/** `authors` and `books` are there, with two authors and three books. */
+/** `authors` and `books` exist, with two authors and three books. */
 const refusals: readonly Scenario[] = [
   {
     name: 'a body that is not a list is refused with 422',
@@ -284,7 +284,7 @@ describeEngines('collections:apply', (engine) => {
     await server.running.stop();
     await server.boot();
     expect(await server.data('GET /api/collections:list')).toEqual(shown);
-    // What the server shows is what it takes: the whole list applied to itself changes nothing.
+    // The server accepts the definitions that it shows: to apply the whole list changes nothing.
     const own = (shown as { system?: boolean }[]).filter((each) => !each.system);
     const bare = own.map((each) =>
       JSON.parse(JSON.stringify(each, (_key, value) => (value === null ? undefined : value))),
@@ -304,7 +304,7 @@ describeEngines('collections:apply', (engine) => {
   });
 });
 
-describeEngines('a plain field becomes a foreign key', (engine) => {
+describeEngines('turning a plain field into a foreign key', (engine) => {
   let server: TestServer;
   beforeAll(async () => {
     server = await TestServer.start(engine);
@@ -328,7 +328,7 @@ describeEngines('a plain field becomes a foreign key', (engine) => {
   });
   afterAll(() => server.stop());
 
-  test('but not while records refer to nothing', async () => {
+  test('is refused while a value refers to no record', async () => {
     await server.play({
       name: 'the set is refused',
       request: 'POST /api/fields:create',
@@ -337,7 +337,7 @@ describeEngines('a plain field becomes a foreign key', (engine) => {
     });
   });
 
-  test('but not if its type differs', async () => {
+  test('is refused if the types differ', async () => {
     await server.play({
       name: 'the set is refused',
       request: 'POST /api/fields:create',
@@ -350,7 +350,7 @@ describeEngines('a plain field becomes a foreign key', (engine) => {
     });
   });
 
-  test('together with its records, whose children are kept', async () => {
+  test('keeps the records and their children', async () => {
     await server.data('POST /api/notes:update?filterByTk=2', { body: { writer: 2 } });
     await server.play({
       name: 'a belongsTo uses the plain field',
@@ -369,7 +369,7 @@ describeEngines('a plain field becomes a foreign key', (engine) => {
     expect(await server.data('GET /api/notes:get?filterByTk=1')).toMatchObject({ writer: null });
   });
 
-  test('through a hasMany of the other side', async () => {
+  test('works through a hasMany of the other collection', async () => {
     await server.data('POST /api/fields:create', {
       body: { collectionName: 'notes', name: 'marked', type: 'integer' },
     });
@@ -384,7 +384,7 @@ describeEngines('a plain field becomes a foreign key', (engine) => {
     expect((await server.call('POST /api/notes:create', { body: { marked: 77 } })).status).toBe(400);
   });
 
-  test('and two in one definition keep their values', async () => {
+  test('works for two fields in one definition', async () => {
     for (const name of ['p', 'q'])
       await server.data('POST /api/fields:create', { body: { collectionName: 'notes', name, type: 'integer' } });
     await server.data('POST /api/collections:create', {

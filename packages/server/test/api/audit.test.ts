@@ -151,7 +151,7 @@ describeEngines('the audit journal', (engine) => {
     for (const scenario of reading) test(scenario.name, () => server.play(scenario).then(() => {}));
   });
 
-  /** What was noted since an entry, in the order of the acts. */
+  /** Actions and targets of the entries after the given one, in order. */
   async function since(id: number): Promise<unknown[]> {
     const entries = await listAuditEntries(server);
     return entries.filter((entry) => entry.id > id).map(({ action, target }) => `${action} ${target}`);
@@ -396,7 +396,16 @@ describeEngines('the audit journals of applications', (engine) => {
   });
 
   test('destroying an application also removes its journal', async () => {
+    const journals = async (): Promise<string[]> => {
+      if (engine.name === 'sqlite')
+        return readdirSync(join(server.store.dataDir, 'applications')).filter((name) => name.endsWith('.audit.db'));
+      const text = `SELECT schemaname FROM pg_tables WHERE tablename='_audit'`;
+      const [rows = []] = await server.running.applications.main.database.read([{ text, values: [] }]);
+      return rows.map(([schema]) => String(schema));
+    };
+    expect(await journals()).toHaveLength(2);
     await server.data('POST /api/applications:destroy?filterByTk=shop&confirm=shop');
+    expect(await journals()).toHaveLength(1);
     if (engine.name === 'postgres') return;
     const files = readdirSync(join(server.store.dataDir, 'applications'));
     expect(files.filter((name) => !name.startsWith('1.'))).toEqual([]);

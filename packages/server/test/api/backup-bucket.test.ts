@@ -18,7 +18,7 @@ import { bucket, S3Server, secretAccessKey } from '../support/s3-server.ts';
 import { TestServer } from '../support/scenario.ts';
 
 const shop = { as: 'shop', headers: { 'x-app': 'shop' } };
-/** It is stored in parts. */
+/** Large enough to be uploaded in parts. */
 const large = randomBytes(11_000_000);
 
 describeEngines('backups in a bucket', (engine) => {
@@ -26,7 +26,7 @@ describeEngines('backups in a bucket', (engine) => {
   const folder = join(root, 'staging');
   let s3: S3Server;
   let server: TestServer;
-  /** On PostgreSQL another server with the same data and a folder of its own; on SQLite the same one. */
+  /** On PostgreSQL, another server with the same data and its own folder; on SQLite, the same server. */
   let other: TestServer;
 
   const end = async (id: string, on = server): Promise<Json> => {
@@ -117,7 +117,7 @@ describeEngines('backups in a bucket', (engine) => {
     expect(body.meta.bucket).toBe(bucket);
   });
 
-  test('another server can download it as a valid backup, and the download is aborted if a byte differs', async () => {
+  test('another server can download a valid backup, and the download is aborted if a byte differs', async () => {
     const [{ id }] = (await list()) as [Json];
     const path = `/api/backups:download?filterByTk=${id}`;
     const reply = await fetchBytes(other, path, { as: 'admin' });
@@ -148,7 +148,7 @@ describeEngines('backups in a bucket', (engine) => {
     writeFileSync(damaged, good);
   });
 
-  test('an application is restored from it, and the replaced data is stored in the bucket too', async () => {
+  test('an application is restored from the bucket, and the replaced data is stored there too', async () => {
     const { id } = (await list()).find(({ kind }) => kind === 'backup') as Json;
     await server.data('POST /api/things:create', { ...shop, body: { n: 3 } });
     const restored = await run(`restore?filterByTk=${id}`, { application: 'shop', confirm: 'shop' });

@@ -8,7 +8,7 @@ import { sqlite } from '../support/engines.ts';
 import { bucket, S3Server } from '../support/s3-server.ts';
 import { TestServer } from '../support/scenario.ts';
 
-/** Reads `/proc`. */
+/** The tests read `/proc`. */
 const test = anyTest.skipIf(process.platform !== 'linux');
 const root = mkdtempSync(join(tmpdir(), 'tablinum-backup-process-'));
 let s3: S3Server;
@@ -27,7 +27,7 @@ afterAll(async () => {
   rmSync(root, { recursive: true });
 });
 
-/** The ids of processes that make backups for this one. */
+/** The ids of the backup processes that this process has started. */
 function findProcesses(): number[] {
   const lines = execFileSync('ps', ['-o', 'pid=,args=', '--ppid', String(process.pid)], { encoding: 'utf8' }).split(
     '\n',

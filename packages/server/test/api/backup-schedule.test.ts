@@ -44,7 +44,7 @@ describeEngines('the schedule of backups', (engine) => {
     rmSync(root, { recursive: true });
   });
 
-  test('a time that has passed is made up, and each later time gets one backup on all servers', async () => {
+  test('a missed backup is made up for, and all servers together make one backup at each later time', async () => {
     await tick();
     await expect.poll(async () => (await list()).map(({ status }) => status)).toEqual(['done']);
     await tick();
@@ -60,11 +60,11 @@ describeEngines('the schedule of backups', (engine) => {
     expect(await metric('tablinum_backup_last_bytes')).toBe(last.bytes);
   });
 
-  test('old backups of the schedule are removed, and others are not', async () => {
+  test('old backups of the schedule are removed, and other backups are not', async () => {
     expect((await servers[0]!.call('POST /api/backups:create')).status).toBe(202);
     const { backups } = await servers[0]!.running.applications.backups();
     await backups.waitForEnd();
-    // Of another server that uses the same folder.
+    // A backup of another server that uses the same folder.
     const foreign = 'b20200101-030000-0123abcd';
     const [own] = (await list()).filter(({ reason }) => reason === 'schedule');
     cpSync(join(folder, own.id), join(folder, foreign), { recursive: true });
@@ -78,7 +78,7 @@ describeEngines('the schedule of backups', (engine) => {
     await servers[0]!.data(`POST /api/backups:destroy?filterByTk=${foreign}`);
   });
 
-  test('the backup of a server that has died is settled by any server', async () => {
+  test('if a server dies during a backup, any other server marks the backup as failed', async () => {
     const [entry] = await list();
     const id = 'b20261128-000000-00000000';
     const job = JSON.stringify({ entry: { ...entry, id, status: 'running', startedAt: '2026-11-28T00:00:00.000Z' } });
@@ -99,7 +99,7 @@ describeEngines('the schedule of backups', (engine) => {
     await tick(24 * hour);
     const failed = (await list()).find(({ status }) => status === 'failed');
     expect(failed).toMatchObject({ reason: 'schedule', problem: expect.stringContaining('BACKUP_DIR') });
-    // Backups whose files were removed by others stay in the list, and say so.
+    // Backups whose files were removed by others stay in the list, marked as unavailable.
     expect((await list()).filter(({ isAvailable }) => isAvailable)).toEqual([]);
     expect((await metric('tablinum_backups_total\\{outcome="failed"\\}')) > 0).toBe(true);
     const problems = servers.flatMap(({ running }) => running.health.problems);

@@ -70,7 +70,7 @@ describeEngines('backups', (engine) => {
     rmSync(root, { recursive: true });
   });
 
-  test('a backup runs in the background, is listed with its size and rows, and its tar file is a good backup', async () => {
+  test('a backup runs in the background, is listed with its size and rows, and its tar file is a valid backup', async () => {
     const entry = await run('create');
     expect(entry).toMatchObject({
       kind: 'backup',
@@ -111,7 +111,7 @@ describeEngines('backups', (engine) => {
     );
   });
 
-  test('only administrators of main may use them, and wrong requests say what is wrong', async () => {
+  test('only administrators of main may use backups, and refusals name the problem', async () => {
     await server.createKey('viewer');
     await server.data('POST /api/roles:create', { body: { name: 'operators', allowConfigure: true } });
     await server.createKey('operators');
@@ -145,7 +145,7 @@ describeEngines('backups', (engine) => {
     expect(refused.status).toBe(422);
   });
 
-  test('one runs at a time', async () => {
+  test('only one backup runs at a time', async () => {
     const replies = await Promise.all([1, 2, 3].map(() => server.call('POST /api/backups:create', { body: {} })));
     expect(replies.map(({ status }) => status).sort()).toEqual([202, 409, 409]);
     const refused = replies.find(({ status }) => status === 409)!;
@@ -157,7 +157,7 @@ describeEngines('backups', (engine) => {
     expect((await server.call(`GET /api/backups:get?filterByTk=${id}`)).status).toBe(404);
   });
 
-  test('the next one waits for the lock of one that has ended, and of other work for a second only', async () => {
+  test('a backup waits for a lock that is released soon, and is refused if the lock is held for longer', async () => {
     const { database } = server.running.applications.main;
     const hold = (milliseconds: number): Promise<unknown> => database.tryWithLock('backups', () => pause(milliseconds));
     const short = hold(200);
@@ -172,7 +172,7 @@ describeEngines('backups', (engine) => {
     await server.data(`POST /api/backups:destroy?filterByTk=${id}`);
   });
 
-  test('an application is restored over itself, what it replaces is kept, and listeners are told to reload', async () => {
+  test('an application is restored over itself, the replaced data becomes a backup, and clients must reload', async () => {
     const saved = await run('create', { application: 'shop' });
     expect(saved).toMatchObject({ application: 'shop', applications: ['shop'] });
     await server.data('POST /api/things:create', { ...asShop, body: { n: 4 } });
@@ -185,7 +185,7 @@ describeEngines('backups', (engine) => {
     const kept = await server.data(`GET /api/backups:get?filterByTk=${restored.keptAs}`);
     expect(kept).toMatchObject({ reason: 'restore', status: 'done', applications: ['shop'] });
 
-    // The kept backup brings back what was replaced.
+    // Restoring this backup brings back the replaced data.
     await server.data('POST /api/things:create', { ...asShop, body: { n: 9 } });
     await run(`restore?filterByTk=${kept.id}`, { confirm: 'shop' });
     expect(await readShop()).toEqual([1, 2, 3, 4]);
@@ -209,7 +209,7 @@ describeEngines('backups', (engine) => {
     expect(copy).toMatchObject({ status: 'done', application: 'shop-copy', keptAs: null });
     await enter('shop-copy');
     const asCopy = { as: 'shop-copy', headers: { 'x-app': 'shop-copy' } };
-    // What was given out for the original is not accepted in the copy.
+    // Credentials of the original are not accepted in the copy.
     for (const token of [key, login]) {
       const as = `header:Bearer ${token}`;
       const path = 'GET /api/things:list';

@@ -45,7 +45,7 @@ const definitions = [
   { name: 'plain', fields: [{ name: 'n', type: 'integer' }] },
 ];
 
-/** Played in order; each library has keys of its own, from its hundred on. */
+/** The scenarios run in this order. The keys of each library begin at their own multiple of 100. */
 const scenarios: readonly Scenario[] = [
   {
     name: 'every deleted record emits one event, level by level',
@@ -132,7 +132,7 @@ describeEngines('cascades of a destroy', (engine) => {
   let server: TestServer;
   const create = (name: string, body: unknown): Promise<Json> => server.data(`POST /api/${name}:create`, { body });
 
-  /** On PostgreSQL a transaction of another database of the cluster may hold the log back for a moment. */
+  /** Waits for events. On PostgreSQL, a transaction in another database of the cluster may delay the log. */
   async function toldSince(since: string | null, count: number): Promise<LoggedEvent[]> {
     const { changes } = server.running.applications.main;
     await expect
@@ -182,7 +182,7 @@ describeEngines('cascades of a destroy', (engine) => {
   });
   afterAll(() => server.stop());
 
-  test('the event of a child names the user and the lost value, and the child has a history entry', async () => {
+  test('the event of a child names the user and the changed fields, and the child has a history entry', async () => {
     const etag = (await server.call('GET /api/notes:get?filterByTk=1')).headers.get('etag')!;
     const since = await server.lastCursor();
     await server.call('POST /api/shelves:destroy?filterByTk=1', { headers: { 'x-request-id': 'the-one' } });
@@ -208,7 +208,7 @@ describeEngines('cascades of a destroy', (engine) => {
     });
   });
 
-  test('a deleted child keeps its history, and a child in the trash keeps its own', async () => {
+  test('the histories of deleted children and of children in the trash are kept', async () => {
     const { database, registry } = server.running.applications.main;
     const { id } = registry.get('books');
     const notes = registry.get('notes').id;
@@ -231,7 +231,7 @@ describeEngines('cascades of a destroy', (engine) => {
       await server.play(scenario);
     });
 
-  test('a caller who may not read the children is not told what they are', async () => {
+  test('a refusal does not name the children if the caller may not read them', async () => {
     await server.data('POST /api/collections:apply', {
       body: [
         { name: 'houses', fields: [], options: { paranoid: true } },

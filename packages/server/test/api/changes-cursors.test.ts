@@ -22,7 +22,7 @@ describeEngines('a cursor of changes:list', (engine) => {
     expect([data, meta.resync, meta.hasNext]).toEqual([[], true, false]);
     expect((await log.page(`?since=${meta.nextCursor}`)).meta.resync).toBeUndefined();
   };
-  /** A cursor with another of its {@link cursorParts}. */
+  /** A cursor with one of its {@link cursorParts} changed. */
   const remade = (cursor: string, place: number, change: (part: string) => string): string => {
     const parts = cursorParts(cursor);
     parts[place] = change(parts[place]!);
@@ -66,7 +66,7 @@ describeEngines('a cursor of changes:list', (engine) => {
     await resync(first);
   });
 
-  test('is valid after the oldest events were removed by number', async () => {
+  test('is valid after the oldest events over the maximum number were removed', async () => {
     const { changes } = server.running.applications.main;
     await server.data('POST /api/posts:create', { body: Array.from({ length: 50 }, (_, n) => ({ title: `t${n}` })) });
     const { data } = await log.settled('?pageSize=1000', 'admin', 50);

@@ -175,7 +175,7 @@ describeEngines('changes:list and changes:publish', (engine) => {
       filter: { open: true },
       exceptFields: ['secret'],
     });
-    // The web inbox listens before the first campaign, and before a permission names the word.
+    // The web inbox subscribes to "campaign" before the first campaign, and before a permission names it.
     expect((await server.call(list('?resource=campaign'))).status).toBe(200);
     await permit({ role: 'clerk', resource: 'campaign', actions: ['publish', 'get'] });
     for (const role of ['clerk', 'guest']) await server.createKey(role);

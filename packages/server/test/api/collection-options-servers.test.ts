@@ -8,10 +8,10 @@ const all = { timestamps: true, paranoid: true, logging: true, authors: true };
 
 describeEngines('options of collections on two servers', (engine) => {
   if (engine.name === 'sqlite') {
-    test('one process serves a SQLite file', () => expect(engine.name).toBe('sqlite'));
+    test.skip('do not apply to SQLite, because only one process can use the file', () => {});
     return;
   }
-  test('the other server follows the change at once, also with a write', async () => {
+  test('a change on one server takes effect immediately on the other, also for writes', async () => {
     const store = await engine.store(true);
     const shared = shareStore(engine, store);
     const [first, second] = [await TestServer.start(shared), await TestServer.start(shared)];

@@ -17,7 +17,7 @@ const loss = (...parts: string[]): Scenario['expect'] => ({
 });
 const all = { timestamps: true, paranoid: true, logging: true, authors: true };
 
-/** `notes` has two records and no option; `marks` fall with them, `links` let go of them. */
+/** `notes` has two records and no option. A deleted note deletes its `marks` and is set to null in `links`. */
 const scenarios: readonly Scenario[] = [
   {
     name: 'an option whose field name is already used is refused',

@@ -141,7 +141,7 @@ describeEngines('the command line', (engine) => {
     expect(await json('app', 'list')).toMatchObject([{ name: 'main' }]);
   });
 
-  test('gives its token to no program that listens where a killed server did', async () => {
+  test('does not send its token to another program that listens on the port of a killed server', async () => {
     const requests: string[] = [];
     const other = createServer((request, response) => {
       requests.push(request.url ?? '');
@@ -206,7 +206,7 @@ describe('config', () => {
     expect(shown.out).toMatch(/^APP_KEY +environment +\(secret\)$/m);
   });
 
-  test('says what is invalid, and fails', async () => {
+  test('names an invalid value, and fails', async () => {
     expect(findConfigProblem({ PORT: 'x' })).toBe('PORT must be a whole number from 0 to 65535.');
     expect(await run(['config'], { PORT: 'x' })).toMatchObject({
       code: 1,
@@ -232,12 +232,12 @@ test('every command has help, and wrong usage has the exit code 2', async () => 
     expect((await run(args, {})).code, args.join(' ')).toBe(2);
 });
 
-test('scripts for completion are valid in their shells', async () => {
+test('completion scripts are valid in their shells', async () => {
   for (const shell of ['bash', 'zsh', 'fish']) {
     const { code, out } = await run(['completion', shell], {});
     expect(code).toBe(0);
     expect(out).toContain('reset-password');
     const checked = spawnSync(shell, ['-n'], { input: out });
-    if (checked.error === undefined) expect(checked.status, String(checked.stderr)).toBe(0); // the shell is not installed
+    if (checked.error === undefined) expect(checked.status, String(checked.stderr)).toBe(0); // an error: the shell is not installed
   }
 });

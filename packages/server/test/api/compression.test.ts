@@ -26,7 +26,7 @@ describe('compressed replies', () => {
   });
   afterAll(() => server.stop());
 
-  /** What goes over the wire; fetch would unpack it. */
+  /** The reply as it is sent; fetch would decompress it. */
   function wire(request: string, headers: Record<string, string> = {}, body?: unknown): Promise<RawReply> {
     const [method = 'GET', path = ''] = request.split(' ');
     const { hostname, port } = new URL(server.running.url);

@@ -40,9 +40,9 @@ describeEngines('the life of credentials', (engine) => {
     const change = (to: object): Promise<unknown> =>
       server.data(`POST /api/users:update?filterByTk=${id}`, { body: to });
     expect([(await list()).status, await reason()]).toEqual([200, null]);
-    // A successor depends on the maker as well, whoever rotates.
+    // The new key of a rotation also depends on the creator of the old key, no matter who rotates it.
     const next = await server.data(`POST /api/apiKeys:rotate?filterByTk=${made.id}`, { body: { overlap: '1d' } });
-    // A key that an administrator made of the same role does not.
+    // A key that an administrator created for the same role does not depend on this user.
     const stays = await server.createKey('kept');
 
     await change({ roles: ['other'] });
@@ -64,7 +64,7 @@ describeEngines('the life of credentials', (engine) => {
     await change({ status: 'active', roles: ['admin'] });
     expect([(await list()).status, await reason()]).toEqual([200, null]);
     await change({ roles: ['other'] });
-    expect((await list()).status).toBe(401); // It depends on the role for good.
+    expect((await list()).status).toBe(401); // The key still depends on the role, although its creator was an administrator.
     await change({ roles: ['kept'] });
     expect((await list()).status).toBe(200);
     expect((await server.call('GET /api/posts:list', { as: stays })).status).toBe(200);

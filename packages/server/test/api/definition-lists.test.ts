@@ -7,7 +7,7 @@ const own = { system: false };
 const filtered = (filter: object, more = ''): string => `filter=${JSON.stringify(filter)}${more}`;
 const ofThem = (filter: object, more = ''): string => filtered({ $and: [own, filter] }, more);
 
-/** What `collections:list` or `fields:list` finds: query, and the names in their order. */
+/** Queries for `collections:list` and `fields:list`, with the names that they find, in order. */
 const lists: readonly (readonly [name: string, query: string, names: readonly string[]])[] = [
   ['by an exact name', filtered({ name: 'Notes' }), ['Notes']],
   ['by brackets', 'filter[name][$in][]=Notes&filter[name][$in][]=notes', ['notes', 'Notes']],

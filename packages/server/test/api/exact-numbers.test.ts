@@ -26,7 +26,7 @@ const stored: readonly (readonly [field: string, sent: string, shown?: string | 
   ['json', '12345678901234567890'],
   ['array', `[12345678901234567890,{"b":1,"7":2}]`],
 ];
-/** Too many digits, too large or too small for the type. */
+/** Values that have too many digits, or are too large or too small for the type. */
 const refused: readonly (readonly [field: string, sent: string])[] = [
   ...['integer', 'big', 'double', 'decimal', 'json', 'sort', 'text', 'flag', 'choice', 'day'].map(
     (field) => [field, '1e999'] as const,
@@ -78,13 +78,13 @@ function memberText(text: string, name = ''): string {
       JSON.parse(piece);
       return piece;
     } catch {
-      // The value goes on.
+      // The value is not complete yet.
     }
   }
   throw new Error(`no ${name} in ${text}`);
 }
 
-/** What each field shows of a number, by arithmetic of whole numbers; null where it refuses it. */
+/** The text that each field shows for a number, computed with integers; null if the field refuses the number. */
 function expectations(literal: string): Record<string, string | null> {
   const value = toScaledValue(literal);
   const [whole, cent] = [10n ** BigInt(literalScale), 10n ** BigInt(literalScale - 2)];
@@ -162,7 +162,7 @@ describeEngines('numbers that a double cannot represent', (engine) => {
   test.each(stored)('%s accepts %s', async (field = '', sent = '', shown = sent) => {
     const { text, body } = await server.call('POST /api/numbers:create', { body: `{"${field}":${sent}}` });
     const actual = memberText(text, field);
-    // Engines spell a floating point number each in their way.
+    // Each engine writes floating-point numbers in its own form.
     if (field === 'double') expect(Number(actual)).toBe(Number(shown));
     else expect(actual).toBe(shown);
     const changed = await server.call(`POST /api/numbers:update?filterByTk=${body.data.id}`, {

@@ -9,7 +9,7 @@ const says = (allowed: boolean, id: number | null, reason: string): Scenario['ex
 });
 let rows: Record<string, number> = {};
 
-/** The rows are made in a moment, so what is expected is asked for when a test runs. */
+/** The expected replies are functions, because the rows are only created before the first test. */
 const answers: readonly [name: string, query: string, () => Scenario['expect']][] = [
   [
     'the permission of the role is named',

@@ -127,7 +127,7 @@ describeEngines('exports and permissions', (engine) => {
   ];
   for (const scenario of refusals) test(scenario.name, async () => void (await server.play(scenario)));
 
-  test('exports under way are limited, and each export frees its place, however it ends', async () => {
+  test('concurrent exports are limited, and each export frees its slot, however it ends', async () => {
     const { exportSlots } = server.running.applications.main;
     const read = (query: string, method = 'GET'): Promise<Reply> =>
       server.call(`${method} /api/people:export?${query}`, { as: 'reader' });
@@ -152,7 +152,7 @@ describeEngines('exports and permissions', (engine) => {
     return readCsv(text);
   };
 
-  test('the row filters and field lists of both permissions hold, in every format', async () => {
+  test('the row filters and field lists of both permissions apply in every format', async () => {
     expect(await csv('sort=id', 'clerk')).toEqual([
       ['id', 'name', 'level', 'teamId', 'leadId'],
       ['2', 'Bob', '2', '2', '1'],

@@ -264,7 +264,7 @@ describeEngines('exports', (engine) => {
     expect(await csv('GET /api/plain:export?withDeleted=true&fields=id')).toHaveLength(7);
   });
 
-  test('the file has a name of title and date, and is stored by no cache', async () => {
+  test('the file name contains the title and the date, and no cache may store the file', async () => {
     const { headers } = await server.call('HEAD /api/samples:export?format=xlsx', {
       headers: { 'x-timezone': 'Pacific/Kiritimati' },
     });

@@ -5,7 +5,7 @@ import type { TestServer } from '../support/scenario.ts';
 
 const installed = installExtensions();
 const { committedEvents: happened, beforeCalls: asked, blocked } = await readObservedCalls(installed);
-/** Until it was told of just these events since `happened` was emptied. */
+/** Waits until `happened` contains exactly these events. */
 const toldOf = (...names: string[]): Promise<void> =>
   expect.poll(() => happened.map(({ name }) => name)).toEqual(names);
 
@@ -13,7 +13,7 @@ describeEngines('hooks of extensions', (engine) => {
   let server: TestServer;
   beforeAll(async () => {
     server = await startWithExtensions(engine, installed);
-    await server.data('POST /api/orders:create', { body: {} }); // the first one, which stays
+    await server.data('POST /api/orders:create', { body: {} }); // the first order, which is kept
   });
   afterAll(() => server?.stop());
 
@@ -82,7 +82,7 @@ describeEngines('hooks of extensions', (engine) => {
     await server.data(`POST /api/kept:update?filterByTk=${id}`, { body: { note: 'later' } });
     const entries = await server.data(`GET /api/kept:history?filterByTk=${id}`);
     const [first, second] = entries.toReversed();
-    // What the hook refuses now was written before it was there.
+    // The history gets a value that the hook refuses, as if it was written before the hook existed.
     const text = database.multiNode
       ? "UPDATE _history SET changes=replace(changes::text,'throwz','throws')::jsonb"
       : "UPDATE _history SET changes=replace(changes,'throwz','throws')";
@@ -102,7 +102,7 @@ describeEngines('hooks of extensions', (engine) => {
     await server.data('POST /api/orders:twice?dryRun=true', { body: { pieces: 1, late: true } });
     await new Promise((resolve) => setTimeout(resolve, 150));
     expect(await server.data('GET /api/orders:list?pageSize=1000')).toHaveLength(before);
-    // and the line of writes goes on
+    // Later writes are not blocked.
     await server.data('POST /api/orders:create', { body: { pieces: 1 } });
   });
 

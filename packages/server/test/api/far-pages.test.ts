@@ -44,7 +44,7 @@ describeEngines('pages far from the start', (engine) => {
     'sort=-set,-number',
     'sort=-number',
     'sort=-createdAt&filter={"set":1}',
-  ])('are the same part of the list: %s', async (query) => {
+  ])('contain the records of that part of the whole list: %s', async (query) => {
     const records = await all(query);
     for (const [page, pageSize] of [
       [1, 30],

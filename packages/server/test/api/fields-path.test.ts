@@ -4,7 +4,7 @@ import { type Scenario, TestServer } from '../support/scenario.ts';
 
 const at = '/api/collections/posts/fields';
 
-/** Played in order on `posts` with a title. */
+/** The scenarios run in this order, on `posts` with the field `title`. */
 const scenarios: readonly Scenario[] = [
   {
     name: 'list shows the fields of the collection',

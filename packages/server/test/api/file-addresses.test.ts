@@ -25,7 +25,7 @@ describeEngines('signed addresses of files', (engine) => {
     return { post: id, file: photo.id };
   };
 
-  test('an address shows the file to whoever has it, also in pages of other origins', async () => {
+  test('anyone who has the address can load the file, also in pages of other origins', async () => {
     const { file } = await createPost();
     const url = await sign(file);
     const response = await fetchBytes(server, url, { as: 'nobody' });
@@ -84,7 +84,7 @@ describeEngines('signed addresses of files', (engine) => {
     expect(await open(url)).toBe(401);
   });
 
-  test('an address ends with the session or the key that asked for it', async () => {
+  test('an address ends with the session or the key that requested it', async () => {
     const { file } = await createPost();
     await server.createKey('viewer');
     const [byKey, bySession] = [await sign(file, 'viewer'), await sign(file, 'vic')];
@@ -95,7 +95,7 @@ describeEngines('signed addresses of files', (engine) => {
     expect([await open(byKey), await open(bySession)]).toEqual([401, 401]);
   });
 
-  test('an address names its application', async () => {
+  test('an address contains its application, so a request needs no X-App', async () => {
     const headers = { 'x-app': 'shop' };
     await server.data('POST /api/applications:create', { body: { name: 'shop' } });
     const { token } = await server.data('POST /api/applications:enter?filterByTk=shop');
@@ -114,7 +114,7 @@ describeEngines('signed addresses of files', (engine) => {
     expect(await (await fetchBytes(server, url, { as: 'nobody' })).text()).toBe('of the shop');
   });
 
-  test('only whoever may read a file gets an address of it', async () => {
+  test('only callers who may read a file get an address of it', async () => {
     const { id } = await uploadFile(server, { name: 'own.txt', content: 'own' }, 'ben');
     const request = `POST /api/files:sign?filterByTk=${id}`;
     await server.play({

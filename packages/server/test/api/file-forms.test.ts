@@ -115,7 +115,7 @@ describeEngines('creates and updates with files', (engine) => {
     expect(await countAll()).toEqual(before);
   });
 
-  test('an idempotency key is refused, and the reply does not promise that a repetition is harmless', async () => {
+  test('an idempotency key is refused, and the reply says that a repeated create creates another record', async () => {
     const before = await countAll();
     const { status, body } = await sendFiles(server, '/api/posts:create', {
       files: [{ name: 'x.txt', content: 'x' }],

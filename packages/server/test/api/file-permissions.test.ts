@@ -25,7 +25,7 @@ describeEngines('permissions of files', (engine) => {
     return response.status;
   };
 
-  test('the row filter of get decides, as it is now', async () => {
+  test('the row filter of get decides, and applies to the current record', async () => {
     const paper = await uploadFile(server, { name: 'a.txt', content: 'a' });
     const { id } = await server.data('POST /api/posts:create', {
       as: 'ann',
@@ -71,7 +71,7 @@ describeEngines('permissions of files', (engine) => {
     expect(await statusOf(paper.url, 'red')).toBe(200);
     await server.data(`POST /api/posts:update?filterByTk=${middle.id}`, { body: { papers: [] } });
     expect(await statusOf(paper.url, 'red')).toBe(404);
-    // Who may get none of the records still may not read it.
+    // A caller who may get none of the records still may not read the file.
     expect(await statusOf(paper.url, 'titles')).toBe(404);
   });
 
@@ -129,7 +129,7 @@ describeEngines('permissions of files', (engine) => {
 
   const refused = { status: 422, code: 'VALUE_INVALID' } as const;
 
-  test('a record takes only files that its author may use, and nothing changes otherwise', async () => {
+  test('a record only accepts files that its author may use, and a refusal changes nothing', async () => {
     const { id: foreign } = await uploadFile(server, { name: 'foreign.txt', content: 'foreign' }, 'ben');
     const { id: hidden } = await uploadFile(server, { name: 'hidden.txt', content: 'hidden' });
     await server.data('POST /api/posts:create', { as: 'ann', body: { title: 'blue', papers: [hidden] } });
@@ -156,7 +156,7 @@ describeEngines('permissions of files', (engine) => {
     expect(await statusOf(`/api/files/${foreign}`, 'ben')).toBe(200);
   });
 
-  test('a field takes only files of its types and its size', async () => {
+  test('a field only accepts files of its types and its size', async () => {
     const page = { name: 'page.png', type: 'image/png', content: '<html><script>alert(1)</script></html>' };
     const big = { name: 'big.png', type: 'image/png', content: Buffer.concat([png, Buffer.alloc(1000)]) };
     const text = { name: 'text.txt', type: 'text/plain', content: 'text' };

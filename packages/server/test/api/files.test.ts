@@ -57,7 +57,7 @@ describeEngines('files', (engine) => {
     expect((await textOf(url, 'ben'))[0]).toBe(404);
   });
 
-  test('a record shows its files, and whoever may get it may read them', async () => {
+  test('a record shows its files, and callers who may get the record may read them', async () => {
     const photo = await uploadFile(server, { name: 'p.png', content: png });
     const paper = await uploadFile(server, { name: 'paper.txt', content: 'words' });
     const created = await server.data('POST /api/posts:create', {
@@ -73,14 +73,14 @@ describeEngines('files', (engine) => {
     expect((await textOf(`/api/posts/${created.id}/photo`, 'vic'))[0]).toBe(200);
     for (const path of [`/api/posts/${created.id}/papers/1`, `/api/posts/${created.id}/title`, '/api/posts/99/photo'])
       expect((await textOf(path, 'vic'))[0], path).toBe(404);
-    // The uploader has no more right than others now.
+    // The uploader now has no more rights than others.
     expect(
       (await server.data('GET /api/files:list', { as: 'ann' })).map((each: { id: number }) => each.id),
     ).not.toContain(paper.id);
     expect((await textOf(paper.url, 'nobody'))[0]).toBe(404);
   });
 
-  test('the value of a record can be written back, and copied to another record by whoever may read it', async () => {
+  test('the value of a record can be written back, and callers who may read it can copy it to another record', async () => {
     const paper = await uploadFile(server, { name: 'shared.txt', content: 'shared' });
     const first = await server.data('POST /api/posts:create', { as: 'ann', body: { papers: [paper.id] } });
     const again = { papers: first.papers, title: 'Back' };
@@ -92,7 +92,7 @@ describeEngines('files', (engine) => {
     for (const as of ['ann', 'ben', 'admin']) expect((await textOf(paper.url, as))[0]).toBe(404);
   });
 
-  test('filters tell records with files from those without', async () => {
+  test('filters distinguish records with files from records without files', async () => {
     await server.data('POST /api/posts:create', { body: { title: 'empty list', papers: [] } });
     await server.data('POST /api/posts:create', { body: { title: 'null' } });
     const titles = async (filter: object): Promise<string[]> =>
@@ -104,7 +104,7 @@ describeEngines('files', (engine) => {
     expect(await titles({ photo: { $null: true } })).toContain('null');
   });
 
-  test('the bytes have the headers of a download, and ranges', async () => {
+  test('a download has the right headers, and supports ranges', async () => {
     const { url } = await uploadFile(server, { name: 'a 50%; név.txt', content: '0123456789' });
     const whole = await fetchBytes(server, url);
     expect(Object.fromEntries(whole.headers)).toMatchObject({
@@ -124,7 +124,7 @@ describeEngines('files', (engine) => {
     expect([head.status, head.headers.get('content-length'), await head.text()]).toEqual([200, '10', '']);
   });
 
-  test('history and events show what a record had', async () => {
+  test('the history shows former files, and a file in the trash is restored with its record', async () => {
     const fields = [{ name: 'doc', type: 'file' }];
     await server.data('POST /api/collections:create', {
       body: { name: 'notes', fields, options: { logging: true, paranoid: true } },
@@ -143,14 +143,14 @@ describeEngines('files', (engine) => {
       request: `POST /api/notes:revert?filterByTk=${id}&entry=${entry}`,
       expect: { status: 422, code: 'VALUE_INVALID', body: { details: { doc: expect.any(String) } } },
     });
-    // In the trash a file is not shown, and restored with its record.
+    // The file of a record in the trash cannot be read until the record is restored.
     await server.data(`POST /api/notes:destroy?filterByTk=${id}`, { as: 'ann' });
     expect((await textOf(two.url))[0]).toBe(404);
     await server.data(`POST /api/notes:restore?filterByTk=${id}`, { as: 'ann' });
     expect(await textOf(two.url)).toEqual([200, '2']);
   });
 
-  test('every kind of create and update takes files', async () => {
+  test('every kind of create and update accepts files', async () => {
     const ids: number[] = [];
     for (let index = 0; index < 5; index += 1)
       ids.push((await uploadFile(server, { name: `${index}.txt`, content: `text ${index}` })).id);

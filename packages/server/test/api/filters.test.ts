@@ -23,7 +23,7 @@ const moments = [
 const ids = moments.map((_, index) => index + 1);
 const other = (some: number[]): number[] => ids.filter((id) => !some.includes(id));
 
-/** Condition on `at`, the ids that pass, and the zone. */
+/** A condition on `at`, the ids that match, and the time zone. */
 const dates: readonly [unknown, number[], string?][] = [
   [{ $dateOn: '2026' }, [2, 3, 4, 5, 6, 7, 8, 9, 10, 11]],
   [{ $dateOn: '2026-11' }, [4, 5, 6, 7, 8, 9, 10]],
@@ -63,7 +63,7 @@ const dates: readonly [unknown, number[], string?][] = [
   [{ $dateBefore: '0001' }, []],
 ];
 
-/** Condition on `tags` and the ids that pass. */
+/** A condition on `tags`, and the ids that match. */
 const tags = [['red', 'blue'], ['blue'], [], null, [1, true, null], ['Red', 'a"b', { k: 1 }]] as const;
 const arrays: readonly [unknown, number[]][] = [
   [{ $anyOf: ['red', 'green'] }, [1]],

@@ -224,7 +224,7 @@ describeEngines('history', (engine) => {
     const reply = await server.call(`GET /api/papers:history?filterByTk=${id}`, { as: 'masked' });
     expect(reply.body.data.map(fieldsOf)).toEqual([['title'], ['id', 'title']]);
     expect(reply.body.meta.count).toBe(2);
-    expect(reply.text).not.toMatch(/salary|owner|"\d\.00"/); // moments hold `.00` too
+    expect(reply.text).not.toMatch(/salary|owner|"\d\.00"/); // timestamps contain `.00` too
     expect((await history(id)).map(fieldsOf)).toEqual([
       ['ownerId'],
       ['title', 'salary'],

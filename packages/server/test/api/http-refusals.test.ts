@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sqlite } from '../support/engines.ts';
 import { TestServer } from '../support/scenario.ts';
 
-/** What the HTTP library itself refuses comes in the common shape too. */
+/** Refusals of the HTTP library itself have the common form too. */
 describe('refusals of HTTP', () => {
   let server: TestServer;
   beforeAll(async () => {

@@ -11,7 +11,7 @@ import { exitCodes, runImportCommand } from '../../src/cli-import.ts';
 
 const program = fileURLToPath(new URL('../../bin/tablinum.js', import.meta.url));
 
-/** What the command sent, as a server reads it. */
+/** A request of the command, as the server receives it. */
 interface Sent {
   readonly path: string;
   readonly headers: IncomingMessage['headers'];
@@ -22,7 +22,7 @@ interface Sent {
 
 type Answer = (sent: Sent, response: ServerResponse) => void;
 
-/** A server that follows the contract of imports as far as a test says. */
+/** A server that replies as each test defines. */
 let server: Server;
 let url: string;
 let folder: string;
@@ -162,7 +162,7 @@ test('--json prints the report, and messages go to the standard error', async ()
   log.mockRestore();
 });
 
-test('shows refused rows as a table, without what a terminal could take for commands', async () => {
+test('shows refused rows as a table, without characters that a terminal could interpret as commands', async () => {
   const errors = [
     { path: '[line 7].price', line: 7, column: 'Price', field: 'price', value: 'a\u001b[2Jb', reason: 'Not a number.' },
     { path: '[line 12]', line: 12, column: null, field: null, value: null, reason: 'A row of\r\nanother kind.' },
@@ -186,7 +186,7 @@ test('shows refused rows as a table, without what a terminal could take for comm
   expect(printed[1]).toBe('Dry run, nothing was written: of 50 rows, 10 would be created, 0 updated and 40 refused.');
 });
 
-test('tries again while the server is busy, and says why another refusal came', async () => {
+test('retries while the server is busy, and reports the reason of other refusals', async () => {
   let attempts = 0;
   answer = (_, response) => {
     attempts += 1;

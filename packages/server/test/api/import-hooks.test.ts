@@ -9,7 +9,7 @@ import { makeExtensionsFolder } from '../support/orders-extension.ts';
 import type { TestServer } from '../support/scenario.ts';
 import { WebhookReceiver } from '../support/webhook-receiver.ts';
 
-/** Notes what the hooks see. The test decides what else happens when the hook sees a number. */
+/** Records the calls of the hooks. A test can define an action that runs when the hook gets a certain number. */
 const extension = `
 import { defineExtension } from '@tablinum/server/extension';
 export const before: unknown[] = [];
@@ -125,7 +125,7 @@ describeEngines('imports and what they cause', (engine) => {
     ]);
   });
 
-  test('a dry run causes no event, message, history, import or key, and knows what hooks change', async () => {
+  test('a dry run causes no event, message, history entry, import or key, and applies the changes of hooks', async () => {
     const webhook = { url: receiver.url('/hook'), events: ['orders.*'], role: 'editor' };
     const { id: webhookId } = await server.data('POST /api/webhooks:create', { body: webhook });
     await importText(server, '', 'number\r\nA-1\r\n');
@@ -205,13 +205,13 @@ describeEngines('imports and what they cause', (engine) => {
     expect(await countOrders()).toBe(1000);
   }
 
-  test('an import that has begun fails when its user is suspended; what was written stays', async () => {
+  test('an import that has begun fails when its user is suspended; the rows that were written stay', async () => {
     const id = await startAndPause('ann');
     await server.data('POST /api/users:update?filter={"email":"ann@example.com"}', { body: { status: 'suspended' } });
     await expectFailure(id, 'The user who started the import is not active any more');
   });
 
-  test('an import that has begun fails when its role loses a permission; what was written stays', async () => {
+  test('an import that has begun fails when its role loses a permission; the rows that were written stay', async () => {
     await server.data('POST /api/roles:create', { body: { name: 'importer' } });
     const permission = { role: 'importer', resource: 'orders', actions: ['import', 'create'] };
     const { id: permissionId } = await server.data('POST /api/permissions:create', { body: permission });
@@ -240,7 +240,7 @@ describeEngines('imports and what they cause', (engine) => {
   test.each([
     ['the last part', 'A-3900', 'done'],
     ['an earlier part', 'A-700', 'cancelled'],
-  ] as const)('a cancel during the transaction of %s has a state that fits the rows', async (_, number, status) => {
+  ] as const)('a cancel during the transaction of %s has a status that matches the rows', async (_, number, status) => {
     const { imports } = server.running.applications.main;
     let cancelled: Promise<boolean> | null = null;
     observed.actions.set(number, async () => {

@@ -35,7 +35,7 @@ describeEngines('the life of an import', (engine) => {
     expect(reply.body.data).toMatchObject({ status: 'done', rows: 1500, created: 1500 });
   });
 
-  test('the file of refused rows can be corrected and imported again as it is', async () => {
+  test('the file of refused rows can be corrected and imported again in the same form', async () => {
     const first = await importText(server, '?skipInvalid=true', 'number,price\r\nR-1,abc\r\nR-2,2\r\n=R-3,x\r\n');
     expect(first.body.data).toMatchObject({ created: 1, refused: 2 });
     for (const format of ['csv', 'xlsx']) {

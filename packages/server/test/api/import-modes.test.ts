@@ -29,7 +29,7 @@ describeEngines('imports that change records and name others', (engine) => {
 
   const list = (fields: string): Promise<Json> => server.data(`GET /api/orders:list?fields=${fields}&sort=number`);
 
-  test('update finds records by other fields than the key, and refuses rows that fit none or several', async () => {
+  test('update finds records by fields other than the key, and refuses rows that match no record or several', async () => {
     const file = 'number,price\r\nA-1,10.00\r\nA-9,9.00\r\n,3.00\r\n';
     const reply = await importText(server, '?mode=update&matchFields=number&skipInvalid=true', file);
     expect(reply.body.data, reply.text).toMatchObject({ created: 0, updated: 1, refused: 2 });
@@ -54,7 +54,7 @@ describeEngines('imports that change records and name others', (engine) => {
     ]);
   });
 
-  test('upsert creates what it does not find, and a later row of the file updates what an earlier one has created', async () => {
+  test('upsert creates records that it does not find, and a later row of the file updates the record of an earlier row', async () => {
     const file = 'number,price,region\r\nA-1,10.00,south\r\nA-3,3.00,south\r\nA-3,4.00,west\r\n';
     const dryRun = await importText(server, '?mode=upsert&matchFields=number&dryRun=true', file);
     expect(dryRun.body.data, dryRun.text).toMatchObject({ created: 1, updated: 2, refused: 0 });
@@ -67,7 +67,7 @@ describeEngines('imports that change records and name others', (engine) => {
     ]);
   });
 
-  test('of updates that follow each other, refused ones leave no trace and the others happen once, in the order of the file', async () => {
+  test('rows are applied once and in the order of the file, and refused rows change nothing', async () => {
     const ids = (await list('id')).map(({ id }: Json) => id);
     const others = await server.data('POST /api/orders:create', { body: [{ number: 'A-3' }, { number: 'A-4' }] });
     const [first, second, third, fourth] = [...ids, ...others.map(({ id }: Json) => id)];

@@ -97,7 +97,7 @@ describeEngines('imports', (engine) => {
     expect(history[0].actor).toBe(`user:${record.createdById}`);
   });
 
-  test('all problems of a row are named: of its cells, or if all can be read, of its values', async () => {
+  test('all problems of a row are named: those of its cells or, if all cells can be read, those of its values', async () => {
     const cells = 'A-1,abc,x,1\r\n';
     const values = 'A-2,1.50,-1,lost\r\n';
     const problems = [
@@ -119,7 +119,7 @@ describeEngines('imports', (engine) => {
     expect(text).toMatch(/^3,"?amount: .+ status: .+,A-2,1\.50,'-1,lost\r$/m);
   });
 
-  test('of many problems of a row, the first ten are named', async () => {
+  test('at most the first ten problems of a row are named', async () => {
     const names = Array.from({ length: 30 }, (_, index) => `n${index}`);
     await server.data('POST /api/collections:create', {
       body: { name: 'wide', fields: names.map((name) => ({ name, type: 'integer' })) },

@@ -5,7 +5,7 @@ import { type Scenario, TestServer } from '../support/scenario.ts';
 const create = 'POST /api/collections:create';
 const said = expect.any(String);
 
-/** Relations many to many from their definition to their end. */
+/** Many-to-many relations, from their definition to their removal. */
 const scenarios: readonly Scenario[] = [
   {
     name: 'the target collection is created',

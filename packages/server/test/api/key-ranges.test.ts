@@ -81,7 +81,7 @@ describeEngines('keys and sort positions at the end of their range', (engine) =>
   let server: TestServer;
   const create = (resource: string, body: object): Promise<{ id: number | string; place: unknown }> =>
     server.data(`POST /api/${resource}:create`, { body });
-  /** Writes past the checks: what a store of an earlier release may hold. */
+  /** Writes without checks, for data that the store of an earlier release may contain. */
   const store = (text: string): Promise<unknown> =>
     server.running.applications.main.database.write((transaction) => {
       transaction.touch('*');

@@ -150,7 +150,7 @@ describe('the limit of one address', () => {
     return replies.slice(39);
   };
 
-  test('ignores what the client puts before it in X-Forwarded-For', async () => {
+  test('ignores entries that the client adds before the address in X-Forwarded-For', async () => {
     const address = fresh();
     expect(await spent((index) => from(`10.1.1.${index}, ${address}`))).toEqual([401, 429, 429]);
     const other = fresh();
@@ -193,7 +193,7 @@ describe('the limit of one address', () => {
   });
 
   test('is that of the proxy if the header contains no address', async () => {
-    // It has signed in already, to set this test up.
+    // The proxy has already used points, because the setup of this test has signed in.
     expect(await spent((index) => from(`host-${index}`))).toEqual([429, 429, 429]);
   });
 

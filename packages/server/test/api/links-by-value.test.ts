@@ -32,7 +32,7 @@ const emptyKeyRefusal: Scenario['expect'] = {
   body: { message: expect.stringContaining('is empty') },
 };
 
-/** Played in order. Shelf 1 has the code A, shelf 2 none; book 1 stands on shelf 1. */
+/** The scenarios run in this order. Shelf 1 has the code A, shelf 2 has none, and book 1 is on shelf 1. */
 const scenarios: readonly Scenario[] = [
   {
     name: 'a record whose key of the relation is empty cannot be linked to',
@@ -212,7 +212,7 @@ describeEngines('relations that refer to records by another field than the prima
   afterAll(() => server.stop());
   for (const scenario of scenarios) test(scenario.name, async () => void (await server.play(scenario)));
 
-  /** A type, a value as it is sent, and again as another spelling of it. */
+  /** A type, a value, and another spelling of the same value. */
   const spellings: readonly [string, unknown, unknown, object?][] = [
     ['bigInt', '9223372036854775807', '9223372036854775807'],
     ['bigInt', 7, '7'],

@@ -1,4 +1,4 @@
-/** The replies to writes of accounts and rules, to which later steps of the same write add values. */
+/** Replies to writes of accounts and rules include values that later steps of the same write add. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeEngines } from '../support/engines.ts';
 import type { Json } from '../support/json.ts';
@@ -15,7 +15,7 @@ describeEngines('the reply to a write of mail settings', (engine) => {
   });
   afterAll(() => server?.stop());
 
-  /** The fields that the events of an account name, oldest first. */
+  /** The changed fields in the events of an account, oldest event first. */
   const waitForEvents = async (id: number, count: number): Promise<string[][]> => {
     let found: string[][] = [];
     await waitFor(async () => {

@@ -201,7 +201,7 @@ describeEngines('mail accounts', (engine) => {
     expect(await server.data('GET /api/emails', { as: 'ann' })).toHaveLength(1);
   });
 
-  test('a role that may only write flags neither moves nor imports e-mails, and a row filter prevents moves out of it', async () => {
+  test('a role that may only write flags neither moves nor imports e-mails, and e-mails cannot be moved out of a row filter', async () => {
     for (const name of ['flagger', 'sorter'])
       await server.data('POST /api/roles:create', { body: { name, title: name } });
     for (const row of [

@@ -140,7 +140,7 @@ describeEngines('sending from aliases', (engine) => {
     expect((await send('sales@example.com')).status).toBe(200);
   });
 
-  test('a reply is sent from the address that received the message, and not to the own addresses', async () => {
+  test('a reply is sent from the address that received the message, and own addresses are no recipients', async () => {
     const mail = { from: 'cora@example.net', to: 'Support@example.com, dan@example.net', subject: 'Help', id: 'h@x' };
     await upload(server, 'ann', 1, makeRawMail(mail));
     const [{ id }] = await server.data('GET /api/emails?search=help', { as: 'ann' });
@@ -152,7 +152,7 @@ describeEngines('sending from aliases', (engine) => {
     });
   });
 
-  test('an alias that is removed is no sender any more, and must be verified again', async () => {
+  test('a removed alias cannot send any more, and must be verified again', async () => {
     await update({ aliases: ['sales@example.com'] });
     expect((await send('support@example.com')).status).toBe(422);
     await update({ aliases: ['sales@example.com', 'support@example.com'] });

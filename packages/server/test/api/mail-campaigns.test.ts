@@ -109,7 +109,7 @@ describeEngines('campaigns', (engine) => {
     expect(inbox).toEqual([]);
   });
 
-  test('pausing, resuming, scheduling and cancelling; what was started cannot be rewritten', async () => {
+  test('a campaign can be paused, resumed, scheduled and cancelled, and a started one cannot be edited', async () => {
     await fixture.addCustomers('slow', 8);
     const id = await fixture.create('slow', { ratePerMinute: 60 });
     const at = new Date(fixture.delivery.clock.now() + 3_600_000).toISOString();
@@ -120,7 +120,7 @@ describeEngines('campaigns', (engine) => {
       ({ sent }) => sent >= 2,
     );
     expect(await fixture.step(id, 'pause')).toMatchObject({ status: 'paused' });
-    // The message in transmission during the pause is still sent; afterwards, the database may not change.
+    // A message that is in transmission at the pause is still sent; after that, the database must not change.
     await fixture.until(
       () => fixture.messages(id),
       (all) => Object.values(all).every(({ status }) => status !== 'sending'),
@@ -156,7 +156,7 @@ describeEngines('campaigns', (engine) => {
     expect(await fixture.messages(id)).toEqual({});
   });
 
-  test('a message that waits for another attempt when its campaign or its recipient ends it has not failed', async () => {
+  test('a message that is waiting for a retry has not failed if its campaign or its recipient ends it', async () => {
     await fixture.addCustomers('wait', 3);
     const id = await fixture.create('wait');
     fixture.delivery.relay.fault = ({ step, address }) =>
@@ -271,7 +271,7 @@ describeEngines('campaigns', (engine) => {
     expect(raw).not.toContain('List-Unsubscribe');
   });
 
-  test('the audience is what the caller may list, at each moment of the campaign', async () => {
+  test('the audience only contains records that the caller may list, at any time during the campaign', async () => {
     await fixture.addCustomers('perm', 4);
     await fixture.addCustomers('permsilver', 2, { tier: 'silver' });
     const { server } = fixture;
@@ -296,7 +296,7 @@ describeEngines('campaigns', (engine) => {
       ({ sent }) => sent >= 1,
     );
     expect(await fixture.get(id)).toMatchObject({ recipients: 4 });
-    // A customer who leaves the row filter gets nothing, although it is a recipient already.
+    // A customer who leaves the row filter gets no message, although the customer is already a recipient.
     const [last] = await server.data('GET /api/customers:list?filter={"email":"perm4@example.net"}');
     await server.data(`POST /api/customers:update?filterByTk=${last.id}`, { body: { tier: 'silver' } });
     const [grant] = await server.data('GET /api/permissions:list?filter={"role":"marketer","resource":"customers"}');
@@ -342,7 +342,7 @@ describeEngines('campaigns', (engine) => {
       expect((await server.call(request, { body: sent })).status).toBe(403);
   });
 
-  test('what is wrong with a campaign is named', async () => {
+  test('the reply names each problem of a campaign', async () => {
     await fixture.server.play({
       name: 'an invalid campaign',
       as: 'mia',

@@ -107,7 +107,7 @@ describeEngines('mail composition', (engine) => {
     expect((await get(id)).text.trim()).toBe('two');
   });
 
-  test('a sent draft waits in the outbox and can be called back', async () => {
+  test('a sent draft waits in the outbox and can be cancelled', async () => {
     const { id: draft } = (
       await save({ account: 'shop@example.com', to: 'cora@example.net', bcc: 'eve@example.net', subject: 'Ship it' })
     ).body.data;
@@ -189,7 +189,7 @@ describeEngines('mail composition', (engine) => {
     });
   });
 
-  test('parallel saves and sends of one draft lose no change, and it is sent once', async () => {
+  test('parallel saves and sends of one draft lose no change, and the draft is sent once', async () => {
     const { id } = (await save({ account: 1, to: 'cora@example.net', text: 'start' })).body.data;
     const saves = await Promise.all(['a', 'b', 'c', 'd'].map((text) => save({ id, text })));
     const done = saves.filter(({ status }) => status === 200);
@@ -362,7 +362,7 @@ describeEngines('mail composition', (engine) => {
       /multipart\/related[\s\S]*<img src="cid:sleeve@cora"[\s\S]*Content-Id: <sleeve@cora>/i,
     );
     await server.data('POST /api/emails:cancelSend', { as: 'ann', body: { id: sent.id } });
-    // A plain-text reply shows no picture, so it takes none.
+    // A plain-text reply shows no picture, so no picture is attached.
     const plain = await server.data('POST /api/emails:reply', {
       as: 'ann',
       body: { id, text: 'Nice.', quote: false, draft: true },
@@ -387,7 +387,7 @@ describeEngines('mail composition', (engine) => {
     expect(wrong.status).toBe(400);
   });
 
-  test('a picture is attached with the name by which the HTML shows it', async () => {
+  test('a picture is attached with the content id by which the HTML shows it', async () => {
     const { id } = (await save({ account: 1, html: '<p><img src="cid:shelf@draft"></p>' })).body.data;
     const attach = (contentId: string): Promise<Response> =>
       fetch(

@@ -63,7 +63,7 @@ describe.skipIf(!hasDovecot())('with mail servers on loopback', () => {
       expect(servers.issuer.requests.slice(before)).toMatchObject([{ grant_type: 'refresh_token' }]);
     });
 
-    test.runIf(engine.name === 'postgres')('two servers renew a token by one request', async () => {
+    test.runIf(engine.name === 'postgres')('two servers renew a token with one request', async () => {
       const id = await createOauthAccount();
       await signIn(id);
       const other = await TestServer.start(shareStore(engine, fixture.server.store), {
@@ -93,7 +93,7 @@ describe.skipIf(!hasDovecot())('with mail servers on loopback', () => {
       expect(servers.issuer.requests.slice(before)).toHaveLength(1);
     });
 
-    test('a permission that was taken away is told, and signing in again helps', async () => {
+    test('a revoked permission is reported, and signing in again solves it', async () => {
       const id = await createOauthAccount();
       await signIn(id);
       servers.issuer.isRevoked = true;
@@ -110,7 +110,7 @@ describe.skipIf(!hasDovecot())('with mail servers on loopback', () => {
       expect(await testOf({}, id)).toMatchObject({ imap: { ok: true } });
     });
 
-    test('a state works once, for one user, for ten minutes, and for unchanged settings', async () => {
+    test('an OAuth state is valid once, for one user, for ten minutes, and for unchanged settings', async () => {
       const id = await createOauthAccount();
       const { url, expiresAt } = await authorize(id);
       expect(Date.parse(expiresAt) - Date.now()).toBeLessThanOrEqual(600_000);
@@ -161,14 +161,14 @@ describe.skipIf(!hasDovecot())('with mail servers on loopback', () => {
 
     test.each([
       ['a wrong client', { status: 401, body: '{"error":"invalid_client"}' }, 422, /client id and client secret/],
-      ['a failure', { status: 500, body: 'oops' }, 503, /could not be asked/],
+      ['a failure', { status: 500, body: 'oops' }, 503, /could not process the sign-in/],
       [
         'an endless reply',
         { status: 200, body: `{"access_token":"${'x'.repeat(100_000)}"}` },
         503,
-        /could not be asked/,
+        /could not process the sign-in/,
       ],
-      ['no access token', { status: 200, body: '{}' }, 503, /could not be asked/],
+      ['no access token', { status: 200, body: '{}' }, 503, /could not process the sign-in/],
       ['no refresh token', { status: 200, body: '{"access_token":"access-x"}' }, 422, /no refresh token/],
     ])('the provider refuses the code: %s', async (_name, tokenReply, status, message) => {
       const id = await createOauthAccount();
@@ -209,11 +209,14 @@ describe.skipIf(!hasDovecot())('with mail servers on loopback', () => {
       });
     });
 
-    test('an issuer that publishes nothing, or another issuer, is refused', async () => {
+    test.each([
+      ['publishes no OAuth endpoints', '/none'],
+      ['publishes the endpoints of another issuer', '/other'],
+    ])('an issuer that %s is refused', async (_, path) => {
       const { id } = await createAccount({
         imap: imap(),
         auth: 'oauth2',
-        oauth: { ...servers.issuer.settings, issuer: `${servers.issuer.url}/other` },
+        oauth: { ...servers.issuer.settings, issuer: `${servers.issuer.url}${path}` },
       });
       const reply = await fixture.server.call(`POST /api/accounts:authorize?filterByTk=${id}`, { as: 'ann' });
       expect(reply).toMatchObject({

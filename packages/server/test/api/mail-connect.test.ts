@@ -77,7 +77,7 @@ describe.skipIf(!hasDovecot())('with mail servers on loopback', () => {
     });
 
     describe('accounts:test', () => {
-      test('says yes to right settings of both sides, before they are saved', async () => {
+      test('confirms correct IMAP and SMTP settings before they are saved', async () => {
         const result = await testOf({
           address: 'alice@example.test',
           imap: imap(),
@@ -87,7 +87,7 @@ describe.skipIf(!hasDovecot())('with mail servers on loopback', () => {
         expect(result).toEqual({ imap: { ok: true, problem: null }, smtp: { ok: true, problem: null } });
       });
 
-      test('says for each side what is wrong and what helps', async () => {
+      test('reports the problem and the cure for IMAP and SMTP separately', async () => {
         const result = await testOf({
           address: 'alice@example.test',
           imap: { ...imap(), host: 'other.example.test' },
@@ -116,7 +116,7 @@ describe.skipIf(!hasDovecot())('with mail servers on loopback', () => {
         });
       });
 
-      test('tests a stored account, and other settings of it with the stored password', async () => {
+      test('tests a stored account, and changed settings with its stored password', async () => {
         const { id } = await createAccount({ imap: imap(), smtp: smtp(), password: mailPassword });
         expect(await testOf({}, id)).toMatchObject({ imap: { ok: true }, smtp: { ok: true } });
         expect(await testOf({ password: 'a wrong one' }, id)).toMatchObject({
@@ -143,7 +143,7 @@ describe.skipIf(!hasDovecot())('with mail servers on loopback', () => {
         await trap.stop();
       });
 
-      test('an account without servers, or without a password', async () => {
+      test('reports a missing password, and nothing for missing servers', async () => {
         const { id } = await createAccount({ imap: imap() });
         expect(await testOf({}, id)).toEqual({
           imap: {
@@ -157,6 +157,8 @@ describe.skipIf(!hasDovecot())('with mail servers on loopback', () => {
           },
           smtp: null,
         });
+        const { id: withoutServers } = await createAccount({ address: 'none@example.test' });
+        expect(await testOf({}, withoutServers)).toEqual({ imap: null, smtp: null });
       });
     });
 

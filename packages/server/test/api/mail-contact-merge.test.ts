@@ -1,4 +1,4 @@
-/** `contacts:merge`: one contact is made of several, with the addresses and groups of all of them. */
+/** `contacts:merge`: several contacts become one, with the addresses and groups of all of them. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeEngines } from '../support/engines.ts';
 import type { Json } from '../support/json.ts';
@@ -77,7 +77,7 @@ describeEngines('merging contacts', (engine) => {
         return events.flatMap(({ name, tk, tks }: Json) => (tks ?? [tk]).map((key: number) => `${name} ${key}`));
       })
       .toContain(`contacts.updated ${ann.id}`);
-    // It is merged again: the addresses of both are kept.
+    // The merged contact is merged into another one, which gets the addresses of both.
     const last = await add();
     expect((await merged({ id: last.id, others: [ann.id] })).otherAddresses).toEqual(
       [ann.address, work.address, old.address].sort(),
@@ -171,7 +171,7 @@ describeEngines('merging contacts', (engine) => {
     ]);
   });
 
-  test('requires the permissions and fields of the writes, and all groups', async () => {
+  test('requires the permissions and fields of its writes, and access to all groups', async () => {
     const accounts = { resource: 'accounts', actions: ['list', 'get'] };
     const all = { actions: ['list', 'get', 'create', 'update', 'destroy'] };
     await addMember('reader', [accounts, { resource: 'contacts', actions: ['list', 'get', 'update'] }]);

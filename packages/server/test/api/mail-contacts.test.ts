@@ -33,7 +33,7 @@ describeEngines('contacts', (engine) => {
   });
   afterAll(() => server.stop());
 
-  test('are made of those to whom a user writes, once, with an event', async () => {
+  test('are created once for everyone to whom a user writes, with an event', async () => {
     const people = ['Cora Lind <Cora@Example.net>', 'dan@example.net'];
     const parse = (text: string): object =>
       text.includes('<') ? { name: 'Cora Lind', address: 'Cora@Example.net' } : { address: text };
@@ -55,7 +55,7 @@ describeEngines('contacts', (engine) => {
       .toEqual(Array.from({ length: 3 }, () => 'contacts.created'));
   });
 
-  test('are made of senders who were answered, not of newsletters and programs', async () => {
+  test('are created for senders who were answered, not for newsletters and programs', async () => {
     const mail = [
       { from: 'Fay Moor <fay@example.net>', id: 'fay@1', headers: ['Reply-To: <office@example.net>'] },
       { from: 'News <news@example.net>', id: 'news@1', headers: ['List-Id: <news.example.net>'] },
@@ -81,7 +81,7 @@ describeEngines('contacts', (engine) => {
     expect(await find('fay@example.net')).toMatchObject({ name: 'Fay Moor' });
   });
 
-  test('get a missing name by later mail, unless somebody has edited them', async () => {
+  test('get a missing name from later mail, unless somebody has edited them', async () => {
     await send({ to: [{ name: 'Dan Ross', address: 'dan@example.net' }] });
     expect(await find('dan@example.net')).toMatchObject({ name: 'Dan Ross', automatic: true });
     const { id } = await find('eve@example.net');
@@ -97,7 +97,7 @@ describeEngines('contacts', (engine) => {
     expect(await find('dan@example.net')).toMatchObject({ name: 'Dan Ross' });
   });
 
-  test('that were destroyed or got another address do not come back by old mail, but by new mail', async () => {
+  test('that were destroyed or got another address are created again by new mail, but not by old mail', async () => {
     const old = (to: string, id: string): string =>
       sentMail({ to, id, date: 'Thu, 19 Nov 2026 10:00:00 +0000', text: `Old ${id}` });
     await uploadSent(old('Hal <hal@example.net>, ida@example.net', 'old@1'));
@@ -139,7 +139,7 @@ describeEngines('contacts', (engine) => {
       body: { accountId: 1, address: 'kim@example.net', notes: 'Merged' },
     });
     expect([merged].flat()[0]).toMatchObject({ id: created.body.data.id, name: 'Kim Berg', notes: 'Merged' });
-    // Another account may have the same person.
+    // Another account may have a contact with the same address.
     expect((await create({ address: 'kim@example.net' }, 'bob')).body.data).toMatchObject({ accountId: 2 });
   });
 
@@ -194,7 +194,7 @@ describeEngines('contacts', (engine) => {
     expect(
       (await server.call('POST /api/contactGroups', { as: 'ann', body: { accountId: 1, name: 'Board' } })).status,
     ).toBe(409);
-    // Also a user of both accounts does not mix them.
+    // A user of both accounts cannot mix them either.
     await server.data('PATCH /api/accounts/2', { body: { members: [2, 3] } });
     expect((await update({ members: [cora.id, kimOfBob.id] })).status).toBe(422);
     await server.data('PATCH /api/accounts/2', { body: { members: [3] } });

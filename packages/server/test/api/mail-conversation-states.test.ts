@@ -74,7 +74,7 @@ describeEngines('the state of conversations', (engine) => {
     expect(await listNotified('returned')).toEqual([1, 2]);
   });
 
-  test('an answer opens closed and snoozed conversations, but no muted one', async () => {
+  test('an answer opens closed and snoozed conversations, but not muted ones', async () => {
     await patch(1, { state: 'closed' });
     await patch(2, { snoozedUntil: inHours(2) });
     await patch(3, { state: 'closed', muted: true });

@@ -64,14 +64,14 @@ describeEngines('limits of SMTP servers', (engine) => {
     expect(relay.received.map((each) => each.to.length)).toEqual([100, 1]);
   });
 
-  test('addresses beyond ASCII are sent where the server supports them', async () => {
+  test('non-ASCII addresses are sent if the server supports them', async () => {
     const [account, relay] = await startAccount('modern@example.com', {});
     const email = await fixture.deliver({ account, to: 'jörg@example.net', cc: 'ann@bücher.example' }, 'sent');
     expect(outcomes(email)).toEqual({ 'jörg@example.net': 'accepted', 'ann@bücher.example': 'accepted' });
     expect(relay.received).toMatchObject([{ isUtf8: true, to: ['jörg@example.net', expect.stringContaining('@')] }]);
   });
 
-  test('the support is announced too if only the headers name such an address', async () => {
+  test('SMTPUTF8 is also requested if only the headers contain a non-ASCII address', async () => {
     const [account, relay] = await startAccount('headers@example.com', {});
     relay.fault = ({ step, address }) =>
       step === 'rcpt' && address === 'ann@example.net' ? { code: 451, message: '4.7.1 Try again later' } : null;
@@ -87,7 +87,7 @@ describeEngines('limits of SMTP servers', (engine) => {
     expect(relay.received.at(-1)).toMatchObject({ isUtf8: false });
   });
 
-  test('without that support, only domains beyond ASCII are sent', async () => {
+  test('without SMTPUTF8, a non-ASCII domain can be sent, and a non-ASCII local part cannot', async () => {
     const [account, relay] = await startAccount('older@example.com', { hidden: ['SMTPUTF8'] });
     const refused = await fixture.deliver({ account, to: 'jörg@example.net' }, 'failed');
     expect(refused.delivery.problem).toMatchObject({ code: 'smtpUtf8Missing' });
@@ -95,7 +95,7 @@ describeEngines('limits of SMTP servers', (engine) => {
     expect(relay.received).toMatchObject([{ isUtf8: false }]);
   });
 
-  test('an attached message beyond ASCII is only sent where the server supports it, and can be removed', async () => {
+  test('an attached non-ASCII message is only sent if the server supports it, and can be removed', async () => {
     const [account, relay] = await startAccount('seven@example.com', { hidden: ['8BITMIME'] });
     const old = `${makeRawMail({ subject: 'Old', text: 'Grüße' })}\r\n`;
     const { ids } = await upload(fixture.server, 'admin', account, old);

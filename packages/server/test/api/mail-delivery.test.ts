@@ -75,7 +75,7 @@ describeEngines('delivery of mail', (engine) => {
     expect(email.folder).toBe('outbox');
   });
 
-  test('a recipient who is refused for good fails with a report in the conversation; the others receive the message', async () => {
+  test('a permanently refused recipient fails with a report in the conversation; the others receive the message', async () => {
     fixture.relay.fault = ({ step, address }) =>
       step === 'rcpt' && address === 'gone@example.net' ? { code: 550, message: 'No such user' } : null;
     const email = await fixture.deliver(
@@ -100,7 +100,7 @@ describeEngines('delivery of mail', (engine) => {
     expect(emails[1].text).toContain('gone@example.net\n    550 5.1.1 No such user');
   });
 
-  test('what the server says about a recipient is shown on one line, with 500 characters', async () => {
+  test('the reply of the server about a recipient is shown on one line of at most 500 characters', async () => {
     const message = `a\0b \x1b[31m ${'x'.repeat(460)}${'😀'.repeat(2000)}`;
     fixture.relay.fault = ({ step }) => (step === 'rcpt' ? { code: 550, message } : null);
     const { delivery } = await fixture.deliver({ subject: 'Hostile' }, 'failed');

@@ -11,7 +11,7 @@ const png = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
   'base64',
 );
-/** Longer than a piece of the store. */
+/** Longer than one chunk of the blob store. */
 const long = Buffer.alloc(1_300_000, 'abcdefghijklmnopqrstuvwxyz');
 
 describeEngines('downloads of mail', (engine) => {

@@ -1,4 +1,4 @@
-/** Conversations of a folder: the same ones whether each is looked up in it, or all e-mails of the folder are read first. */
+/** Conversations of a folder are the same whether each one is tested, or all e-mails of the folder are read first. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { generateDemoMail } from '../../src/mail/demo/demo-mail.ts';
 import { writeMbox } from '../../src/mail/files/mbox-writer.ts';
@@ -52,7 +52,7 @@ describeEngines('conversations of a folder', (engine) => {
   });
   afterAll(() => server.stop());
 
-  test.each(['inbox', 'sent', 'Old'])('%s: all of them, page by page, newest first', async (folder) => {
+  test.each(['inbox', 'sent', 'Old'])('%s: all conversations are listed page by page, newest first', async (folder) => {
     const ids = await listAll(`folder=${folder}`);
     expect(ids).toEqual(await expected(folder));
     expect(ids.length).toBeGreaterThan(0);
@@ -63,13 +63,13 @@ describeEngines('conversations of a folder', (engine) => {
     expect((await listAll(`folder=${folder}&sort=lastEmailId`)).reverse()).toEqual(ids);
   });
 
-  test('an inbox with most of the newest e-mails is tested row by row', async () => {
+  test('the inbox has so many of the newest e-mails that it is tested row by row', async () => {
     const [emails, inbox] = [await list('emails?pageSize=400'), await list('emails?folder=inbox&pageSize=400')];
     expect(inbox.length).toBeGreaterThanOrEqual(100);
     expect(emails.length).toBeLessThan(400);
   });
 
-  test('either way of testing a folder compares its time with the limit of a read', async () => {
+  test('the row-by-row test of a folder checks the deadline of the read', async () => {
     const { database } = server.running.applications.main;
     const { read } = database;
     const texts: string[] = [];

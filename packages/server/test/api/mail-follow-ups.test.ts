@@ -10,7 +10,7 @@ import { TwoServerInbox } from '../support/two-server-inbox.ts';
 describeEngines('reminders of conversations that nobody answers', (engine) => {
   const inbox = new TwoServerInbox();
   const { clock, inHours, patch, get, runDue, listNotified, listChanges, answer } = inbox;
-  /** The changes of the reminder of a conversation: whether it was set, whether it is, actor. */
+  /** Changes of the reminder of a conversation: whether it was set before, whether it is set after, and the actor. */
   const listReminderChanges = async (id: number): Promise<unknown[]> =>
     (await listChanges(id, 'followUpAt')).map(([before, after, actor]) => [before !== null, after !== null, actor]);
   let server: TestServer;
@@ -91,7 +91,7 @@ describeEngines('reminders of conversations that nobody answers', (engine) => {
     expect(await get(1)).toMatchObject({ followUpAt: later, followUpById: 2 });
   });
 
-  test('of others stay when a message without a reminder is not sent after all; a draft has none', async () => {
+  test('of others are kept if a message without a reminder is cancelled; a draft has no reminder', async () => {
     const followUpAt = inHours(24);
     await patch(3, { followUpAt });
     const { emails } = await server.data('GET /api/conversations/3?appends=emails', { as: 'ann' });

@@ -55,7 +55,7 @@ describeEngines('e-mails in several mailboxes', (engine) => {
       expect(text.match(/^From /gm), mailbox).toHaveLength(messages);
     }
 
-    // Out of one of them, and not out of one in which it does not lie.
+    // The e-mail can be moved out of one of its mailboxes, but not out of an unknown mailbox.
     await server.play({
       name: 'a move to an unknown mailbox is refused',
       request: 'POST /api/emails:move',
@@ -69,7 +69,7 @@ describeEngines('e-mails in several mailboxes', (engine) => {
     expect(await subjects('folder=inbox')).toEqual([]);
     expect((await server.data(`GET /api/emails/${key}`, { as: 'bob' })).folder).toBe('Clients/Ada');
 
-    // A move and a deletion say how they are undone: into all mailboxes that the e-mail was in.
+    // The reply to a move or a deletion says how to undo it: by a move into all former mailboxes.
     const filed = await counts();
     const destroyed = await server.call('POST /api/emails:destroy', { as: 'bob', body: { ids: [key] } });
     expect(await counts()).toMatchObject({ 'Clients/Ada': [1, 1], Archive: [1, 1] });
@@ -81,7 +81,7 @@ describeEngines('e-mails in several mailboxes', (engine) => {
     await act('move', { mailbox: ['Archive', ...undo.mailbox, 'archive'] });
     expect(await counts()).toEqual({ ...filed, Trash: [0, 0] });
     expect((await server.data(`GET /api/emails/${key}`, { as: 'bob' })).folder).toBe('archive');
-    // A role that may not read the mailbox of an e-mail does not learn it by a deletion.
+    // A deletion does not reveal the mailbox to a role that may not read it.
     await server.data('POST /api/roles:create', { body: { name: 'sorter', title: 'Sorter' } });
     const permission = {
       role: 'sorter',
@@ -112,7 +112,7 @@ describeEngines('e-mails in several mailboxes', (engine) => {
         expect: { status: 400, code },
       });
 
-    // What lies in the trash and elsewhere is found wherever trash is left out; the trash shows it too.
+    // An e-mail in the trash and in another mailbox is found by searches that omit the trash, and is in the trash too.
     await upload(server, 'bob', id, both, 'message/rfc822', '&mailbox=Trash');
     expect(await subjects('folder=trash')).toEqual(['In both']);
     expect(await subjects('search=both')).toEqual(['In both']);

@@ -11,11 +11,11 @@ import { type Scenario, TestServer } from '../support/scenario.ts';
 const eml = { 'content-type': 'message/rfc822' };
 const from = (account: number | string): string => `POST /api/emails:import?account=${account}`;
 
-/** Different ones, of one beginning. */
+/** Different words with the same beginning. */
 const manyWords = (count: number, beginning: string): string =>
   Array.from({ length: count }, (_, index) => beginning + String(index).padStart(6, '0')).join(' ');
 
-/** Milliseconds of the processor that this thread has used. */
+/** The CPU time that this thread has used, in milliseconds. */
 const processorTime = (): number => {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1000;
@@ -27,7 +27,7 @@ function costOf(work: () => unknown): number {
   return processorTime() - before;
 }
 
-/** Watches how much of the processor the turns of the event loop use; `end` gives the longest one. (Waiting for others counts nothing.) */
+/** Measures the CPU time of each turn of the event loop; `end` returns the longest one. Waiting is not counted. */
 function watchSteps(): { end(): number } {
   let longest = 0;
   let before = processorTime();
@@ -282,7 +282,7 @@ describeEngines('import of messages', (engine) => {
     await server.data('POST /api/emails:destroy?force=true', { as: 'ann', body: { ids } });
   });
 
-  test('flags, labels and folders that mail programs note are stored, and the reply contains the new ids', async () => {
+  test('flags, labels and folders from the headers of mail programs are stored, and the reply contains the new ids', async () => {
     const { id } = await server.data('POST /api/accounts:create', {
       as: 'bob',
       body: { address: 'notes@example.com' },
@@ -373,8 +373,8 @@ describeEngines('import of messages', (engine) => {
         yield Buffer.from(separator);
         for (let from = 0; from < raw.length; from += pieceBytes) yield raw.subarray(from, from + pieceBytes);
       }
-      // If the message were read in one step again, the step would take at least as long as its identity. The shortest of at most six
-      // rounds, because a step may include a garbage collection and much of the work of the client, which is in this process.
+      // If the message were read in one step, that step would take at least as long as computing its identity. Up to six
+      // rounds are tried, because a step may include a garbage collection and work of the client, which runs in this process.
       const limit = costOf(() => computeMailIdentity(raw)) * 0.8;
       const longest: number[] = [];
       while (longest.length < 6 && !longest.some((each) => each < limit)) {

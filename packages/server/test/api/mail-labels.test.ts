@@ -36,7 +36,7 @@ describeEngines('labels of conversations', (engine) => {
   });
   afterAll(() => server.stop());
 
-  test('are those of its e-mails, each once; null without any', async () => {
+  test('are those of the e-mails, each once, or null if there are none', async () => {
     const rows = await list('sort=id&fields=id,labels');
     expect(rows.map(({ labels }) => labels)).toEqual([['Bills', 'Invoices', 'Zoo'], [strange, 'Zoo'], null]);
   });

@@ -1,4 +1,4 @@
-/** An OAuth issuer inside the network of its operator, whose certificate is signed by an authority of that network. */
+/** An OAuth issuer in the network of the operator, with a certificate of a private certificate authority. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ describeEngines('an OAuth issuer with a private authority', (engine) => {
   });
   afterAll(() => server?.stop());
 
-  test('MAIL_CA_FILE lets users sign in there', async () => {
+  test('with MAIL_CA_FILE, users can sign in', async () => {
     const oauth = issuer.settings;
     const body = { address: 'alice@example.test', auth: 'oauth2', oauth, clientSecret: 'client-secret-1' };
     const { id } = await server.data('POST /api/accounts:create', { as: 'ann', body });
@@ -40,7 +40,7 @@ describeEngines('an OAuth issuer with a private authority', (engine) => {
   });
 });
 
-test('without the authority, the problem names the setting', async () => {
+test('without MAIL_CA_FILE, the problem names the setting', async () => {
   const { servers } = createTestServices([]).oauth;
   await expect(servers.findEndpoints({ ...issuer.settings, provider: null })).rejects.toMatchObject({
     code: 'tlsUntrusted',
@@ -49,7 +49,7 @@ test('without the authority, the problem names the setting', async () => {
   });
 });
 
-test('other requests by HTTP do not trust the authority', async () => {
+test('other HTTP requests do not trust the authority', async () => {
   const { outbound, oauth } = createTestServices([certificate.ca]);
   await expect(oauth.servers.findEndpoints({ ...issuer.settings, provider: null })).resolves.toMatchObject({
     token: `${issuer.url}/token`,

@@ -1,4 +1,4 @@
-/** Web Push: what is sent to the browsers of which users, and when nothing is sent. */
+/** Web Push: which messages are sent to the browsers of which users, and when nothing is sent. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { describeEngines, type Store, shareStore } from '../support/engines.ts';
 import type { Json } from '../support/json.ts';
@@ -11,7 +11,7 @@ import { type Reply, TestServer } from '../support/scenario.ts';
 describeEngines('push messages', (engine) => {
   let store: Store;
   let server: TestServer;
-  /** Another server on the same store; the same one where only one process can use the store. */
+  /** Another server on the same store; on SQLite, the same server. */
   let second: TestServer;
   const service = new PushService();
   let lastMail = 0;
@@ -51,7 +51,7 @@ describeEngines('push messages', (engine) => {
     );
     return result!.emailId!;
   };
-  /** Sends what waits, and returns what the service has got. */
+  /** Sends the waiting messages, and returns those that the push service has received. */
   const sent = async (): Promise<Json[]> => {
     await push().runNow();
     return service.received.splice(0).map(({ browser, payload }) => [browser, payload]);
@@ -75,7 +75,7 @@ describeEngines('push messages', (engine) => {
     await service.stop();
   });
   beforeEach(async () => {
-    // It looks for messages every half a minute, and would send one that a test holds back on the first server.
+    // The second server looks for messages every half minute, and would send those that a test holds back on the first.
     if (second !== server) await secondPush().end();
     await sql('DELETE FROM "mailPushMessages"');
     await sql('DELETE FROM "mailPushSubscriptions"');
@@ -192,7 +192,7 @@ describeEngines('push messages', (engine) => {
     expect([await list('bob'), await count('mailPushMessages')]).toEqual([[], 0]);
   });
 
-  test('failed attempts are repeated, but not for ever, and other refusals are not', async () => {
+  test('failed attempts are retried for a limited time, and other refusals are not retried', async () => {
     await subscribe('bob', 'bob-1');
     service.status.set('bob-1', 503);
     await mentionBob();
@@ -216,7 +216,7 @@ describeEngines('push messages', (engine) => {
     expect(await sent()).toHaveLength(1);
   });
 
-  test('a browser is subscribed once, changed and unsubscribed; what the push service needs is never shown', async () => {
+  test('a browser is subscribed once, changed and unsubscribed; its endpoint and keys are never shown', async () => {
     const browser = service.subscribe('bob-1');
     const body = { ...browser, name: 'Laptop' };
     const first = await server.data('POST /api/mailPushSubscriptions:subscribe', { as: 'bob', body });
@@ -271,13 +271,13 @@ describeEngines('push messages', (engine) => {
     await subscribe('ann', 'ann-1');
     await subscribe('bob', 'bob-3', { replaces: service.subscribe('ann-1').endpoint });
     expect([(await list('ann')).length, (await list('bob')).length]).toEqual([1, 2]);
-    // Both are subscribed: the former one ends.
+    // If both endpoints are subscribed, the former subscription ends.
     await subscribe('bob', 'bob-3', { replaces: service.subscribe('bob-2').endpoint });
     await mentionBob();
     expect((await sent()).map(([browser]) => browser)).toEqual(['bob-3']);
   });
 
-  test('a user with the greatest number of browsers can still replace a subscription', async () => {
+  test('a user with the maximum number of browsers can still replace a subscription', async () => {
     for (let index = 0; index < 20; index += 1) await subscribe('bob', `full-${index}`);
     await subscribe('bob', 'full-20', { replaces: service.subscribe('full-3').endpoint });
     expect((await refuse('bob', { ...service.subscribe('full-21'), replaces: 'https://x.example' })).status).toBe(422);
@@ -302,7 +302,7 @@ describeEngines('push messages', (engine) => {
     expect(await count('mailPushSubscriptions')).toBe(0);
   });
 
-  test('API keys and visitors subscribe nothing, and a user has a bounded number of browsers', async () => {
+  test('API keys and anonymous callers cannot subscribe, and the number of browsers of a user is limited', async () => {
     const { token } = await server.data('POST /api/apiKeys:create', { body: { role: { name: 'admin' } } });
     server.tokens.set('key', token);
     expect(await refuse('key', service.subscribe('key'))).toMatchObject({

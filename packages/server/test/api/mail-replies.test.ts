@@ -38,7 +38,7 @@ describeEngines('automatic replies', (engine) => {
     deliverRawMail(server, raw, { receivedAt: new Date(receivedAt).toISOString() });
   const setVacation = (vacation: object | null): Promise<Json> =>
     server.data('PATCH /api/accounts/1', { as: 'ann', body: { vacation } });
-  /** Recipients of what waits in the outbox, with the envelope sender, since the last call. */
+  /** The number of messages in the outbox at the last call of `readReplies`, which returns senders and recipients. */
   let seen = 0;
   const readReplies = async (): Promise<unknown[]> => {
     const all = await readOutbox(server);
@@ -145,7 +145,7 @@ describeEngines('automatic replies', (engine) => {
     expect(await readReplies()).toEqual([]);
   });
 
-  test('no vacation reply before, after and without the time of the vacation', async () => {
+  test('no vacation reply is sent before or after the vacation, or without an enabled vacation', async () => {
     const at = (days: number): string => new Date(clock.now() + days * day).toISOString();
     await setVacation({ enabled: true, from: at(1), until: at(3), text: 'Away' });
     await receive(letter('time1@away.example'));
@@ -173,7 +173,7 @@ describeEngines('automatic replies', (engine) => {
     await setVacation({ enabled: true, text: 'Away', knownSendersOnly: true });
     await receive(letter('known@away.example'));
     await receive(letter('other.known@away.example'));
-    // An automatic reply has answered this one, which nobody wrote.
+    // This sender only got an automatic reply, which nobody wrote, so it is not known.
     await receive(letter('time2@away.example'));
     expect(await readReplies()).toEqual([]);
     const body = { account: 1, to: 'Known@away.example', subject: 'Hello', text: 'Hello' };

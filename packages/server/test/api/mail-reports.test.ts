@@ -77,7 +77,7 @@ describeEngines('figures of conversations', (engine) => {
     expect([refused.status, refused.body.code]).toEqual([403, 'SYSTEM_PROTECTED']);
   });
 
-  test('a query reports them by account, member and day, for those who see the conversations', async () => {
+  test('a query reports the figures by account, member and day, for callers who see the conversations', async () => {
     const body = {
       measures: [
         { aggregation: 'count', alias: 'conversations' },

@@ -142,7 +142,7 @@ describeEngines('rules for arriving mail', (engine) => {
     expect(conversation).toMatchObject({ assigneeId: 3 });
   });
 
-  test('send webhooks an event that names the rule and nothing of the e-mail', async () => {
+  test('send webhooks an event that names the rule and contains nothing of the e-mail', async () => {
     const body = { url: receiver.url('/rules'), events: ['emails.ruleMatched'], role: 'viewer' };
     await server.data('POST /api/webhooks:create', { body });
     const all = { url: receiver.url('/all'), events: ['emails.*'], role: 'viewer' };
@@ -205,7 +205,7 @@ describeEngines('rules for arriving mail', (engine) => {
     expect(await readRuleProblem(broken.id)).toBeNull();
   });
 
-  test('a rule acts as the user who last changed it, and does nothing once that user may not', async () => {
+  test('a rule acts as the user who last changed it, and does nothing once that user has no permission', async () => {
     const conditions = [from('owner@example.net')];
     const rule = await createRule({ conditions, actions: [{ type: 'star' }] }, 'bob');
     expect(await server.data(`GET /api/mailRules/${rule.id}`, { as: 'ann' })).toMatchObject({ ownerId: 3 });
@@ -246,7 +246,7 @@ describeEngines('rules for arriving mail', (engine) => {
     expect(await readRuleProblem(rule.id)).toBe('actions.0.type: The role may not update emails.');
   });
 
-  test('e-mails that waited when the server stopped get their rules after the next start, once', async () => {
+  test('rules are applied once, after the next start, to e-mails that were waiting when the server stopped', async () => {
     await createRule({ conditions: [from('restart@example.net')], actions: [{ type: 'star' }, { type: 'webhook' }] });
     await server.running.applications.main.mail.automation.end();
     const id = await storeArrival(server, letter('Restart', 'restart@example.net'));

@@ -1,4 +1,4 @@
-/** Searches that users save: each user sees only the own ones. */
+/** Saved searches: each user only sees their own. */
 import { afterAll, beforeAll, test } from 'vitest';
 import type { ErrorCode } from '../../src/protocol/error-catalogue.ts';
 import { describeEngines } from '../support/engines.ts';

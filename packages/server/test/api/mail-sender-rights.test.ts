@@ -1,4 +1,4 @@
-/** What an account may send as after its address, its aliases or its servers have changed. */
+/** The senders that an account may use after its address, its aliases or its servers have changed. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeEngines } from '../support/engines.ts';
 import type { Json } from '../support/json.ts';
@@ -19,7 +19,7 @@ describeEngines('the rights of an account to send', (engine) => {
   const confirm = (account: number, address: string): Promise<Json> =>
     fixture.server.data(`POST /api/accounts:confirmAlias?filterByTk=${account}`, { body: { address } });
 
-  // Before anything is sent: deliveries go on in the background, and a refusal must change nothing.
+  // This test is the first: deliveries continue in the background, and a refusal must change nothing.
   test('a public host is refused without TLS', async () => {
     const account = await fixture.addAccount('tls@example.com');
     const plain = { host: '192.0.1.7', port: 25, security: 'none' };
@@ -92,7 +92,7 @@ describeEngines('the rights of an account to send', (engine) => {
       return reply.id;
     };
     const former = await answer('dan@example.net', address);
-    // Now the account is another one again, and may not send as the former alias.
+    // After another change of the address, the account may not send as the former alias.
     await update(account, { address: 'team@example.com', aliases: null, smtp, smtpPassword: relayUser.password });
     fixture.advance(1000);
     const refused = await fixture.until(former, 'failed', 'sent');

@@ -96,7 +96,7 @@ describeEngines('templates of messages', (engine) => {
     expect((await fill({ id: shared.id, recipient: 'cora@example.net' }, 'bob')).text).toContain('Dear customer');
   });
 
-  test('refuse wrong input and say what is right', async () => {
+  test('refuse invalid input, and name the valid form', async () => {
     const long = 'x'.repeat(300_000);
     for (const [field, body] of [
       ['text', { text: '{{#each x}}' }],

@@ -57,7 +57,7 @@ describeEngines('leaving a mailing list', (engine) => {
     ]);
   });
 
-  test('a list that refuses or cannot be reached is 404, and the reply does not say why', async () => {
+  test('if the list refuses or cannot be reached, the reply is 404 and does not say why', async () => {
     for (const subject of ['refused', 'unreachable', 'link']) {
       const { status, body, text } = await unsubscribe(subject);
       expect([subject, status, body.code]).toEqual([subject, 404, 'UNSUBSCRIBE_FAILED']);
@@ -66,7 +66,7 @@ describeEngines('leaving a mailing list', (engine) => {
     expect(requests.map(([url]) => url)).not.toContain('https://list.example/u');
   });
 
-  test('only those who may see and change the e-mail call its list', async () => {
+  test('only callers who may see and change the e-mail can unsubscribe from its list', async () => {
     const before = requests.length;
     for (const as of ['bob', 'admin', 'nobody']) expect((await unsubscribe('good', as)).status).toBeGreaterThan(400);
     expect(requests).toHaveLength(before);

@@ -177,7 +177,7 @@ describeEngines('the Model Context Protocol', (engine) => {
     }
   });
 
-  test('a write is only tried unless dryRun is false', async () => {
+  test('a write is a dry run unless dryRun is false', async () => {
     await unchanged(async () => {
       const created = await admin.call('create_posts', { values: { title: 'New', views: 100 } });
       expect(created.body).toMatchObject({ data: { title: 'New', views: 100 }, meta: { dryRun: true } });
@@ -315,7 +315,7 @@ describeEngines('the Model Context Protocol', (engine) => {
     expect(await post(server, ping, headers)).toMatchObject({ status: 403, body: { code: 'ORIGIN_DENIED' } });
   });
 
-  test('a page of this server is answered', async () => {
+  test('a page of this server is accepted', async () => {
     const { port } = new URL(server.running.url);
     const headers = { origin: `http://localhost:${port}`, host: `localhost:${port}` };
     expect((await post(server, ping, headers)).status).toBe(200);

@@ -108,7 +108,7 @@ describeEngines('metrics', (engine) => {
   });
 });
 
-test('without a token, only requests of this machine under its own name get metrics', async () => {
+test('without METRICS_TOKEN, only direct requests from this machine with a loopback Host get metrics', async () => {
   const server = await TestServer.start(sqlite);
   const { url } = server.running;
   const statuses = async (headers: Record<string, string>): Promise<number> => (await scrape(url, headers)).status;

@@ -79,7 +79,7 @@ const granted = [
   { role: 'depositor', resource: 'vaults', actions: ['create'] },
   { role: 'public', resource: 'tags', actions: ['list'] },
 ];
-/** Whom the document is asked as: admin and roles by key, and nobody. */
+/** The callers that request the document: admin and roles by API key, and an anonymous caller. */
 const callers = ['admin', 'reader', 'writer', 'depositor', 'nobody'];
 
 describeEngines('docs:openapi', (engine) => {
@@ -273,7 +273,7 @@ describeEngines('docs:openapi', (engine) => {
     expect(Object.keys((await schema('writers.record', 'reader')).properties)).toEqual(['id', 'name']);
   });
 
-  test('list and get have separate schemas if their fields differ, and so do write-only fields', async () => {
+  test('list, get and create have separate schemas if their fields differ', async () => {
     const document = await documentFor('writer');
     expect(Object.keys(document.components.schemas['writers.listed'].properties)).toEqual(['id', 'name']);
     expect(Object.keys(document.components.schemas['writers.record'].properties)).toContain('createdAt');
@@ -390,7 +390,7 @@ describeEngines('docs:openapi', (engine) => {
   });
 
   test.each(callers)('every documented operation exists for %s', async (as) => {
-    const key = as === 'admin' ? await server.createKey('admin') : as; // a login would end with auth:signOut
+    const key = as === 'admin' ? await server.createKey('admin') : as; // because auth:signOut would end a session
     const document = await documentFor(key);
     for (const [path, item] of Object.entries(document.paths) as [string, Json][]) {
       const method = item.get ? 'GET' : 'POST';

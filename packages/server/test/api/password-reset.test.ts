@@ -21,7 +21,7 @@ describeEngines('password reset', (engine) => {
     server.call('POST /api/auth:resetPassword', { as: 'nobody', body: { token, password } });
   const canEnter = async (email: string, password: string): Promise<boolean> =>
     (await server.call('POST /api/auth:signIn', { as: 'nobody', body: { email, password } })).status === 200;
-  /** Somebody new. */
+  /** Creates a new user. */
   const person = async (): Promise<{ id: number; email: string }> => {
     people += 1;
     const body = {
@@ -32,7 +32,7 @@ describeEngines('password reset', (engine) => {
     };
     return server.data('POST /api/users:create', { body });
   };
-  /** The token that a mail brings. */
+  /** Requests a reset, and returns the token from the mail. */
   const mailed = async (email: string): Promise<string> => {
     // Messages of earlier tests may still arrive: only the one to this address counts.
     const address = email.trim().toLowerCase();

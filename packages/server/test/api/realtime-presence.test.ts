@@ -83,7 +83,7 @@ describeEngines('presence', (engine) => {
     expect(await server.call('GET /api/realtimePresence:list')).toMatchObject({ status: 404 });
   });
 
-  test('refuses what is no view of a record', async () => {
+  test('refuses values that name no view of a record', async () => {
     const ann = await connect(server, 'ann');
     const refusals: readonly [string, object][] = [
       ['BODY_INVALID', { resource: 'conversations', tk: 1, activity: 'sleeping' }],

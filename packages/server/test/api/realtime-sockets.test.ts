@@ -7,7 +7,7 @@ import { SocketClient } from '../support/socket-client.ts';
 
 describeEngines('realtime', (engine) => {
   const live = RealtimeFixture.forSuite(engine);
-  /** Silent while the other tests run. */
+  /** Sends nothing while the other tests run. */
   let silent: { readonly one: SocketClient; readonly closedAfter: Promise<number> };
   beforeAll(async () => {
     const one = await live.connectUnauthenticated();

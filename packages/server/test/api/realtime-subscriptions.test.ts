@@ -68,7 +68,7 @@ describeEngines('realtime', (engine) => {
       await pause(400);
       await admin.subscribe('a', 'posts', { filter: { open: true } });
       await live.updatePost(before.id, { open: false });
-      // Judged by what the record holds when the event is read: on a busy machine it could be open again by then.
+      // The server tests the record as it is when it reads the event: on a busy machine, it could be open again by then.
       await admin.until(() => formatEvents(admin.eventsNow('a')).includes(`posts.left ${before.id}`) || undefined);
       await live.updatePost(before.id, { title: 'closed' });
       await live.createPost({ title: 'never', open: false });

@@ -21,7 +21,7 @@ const conflict = (
   body: { message: expect.stringContaining(message) },
 });
 
-/** `people` has two records, `badges` three that name the first person twice. */
+/** `people` has two records. `badges` has three, and two of them refer to the first person. */
 const scenarios: readonly Scenario[] = [
   {
     name: 'a required relation has onDelete restrict by default',

@@ -43,7 +43,7 @@ describeEngines('relations', (engine) => {
       ['linker', 'POST /api/authors/1/books:remove', [1], { status: 403, code: 'FIELD_DENIED' }],
       ['linker', 'GET /api/bookTags:list', undefined, { status: 403, code: 'NO_PERMISSION' }],
     ];
-    // A right that is missing is told before any record is looked at: there, out of sight, absent, malformed.
+    // A missing permission is reported before records are read, be they visible, hidden, missing or malformed.
     for (const action of ['set', 'add', 'remove', 'toggle'])
       for (const named of [[1], [4], [77], ['x'], []])
         rows.push(['shelver', `POST /api/authors/1/books:${action}`, named, fieldDenied]);
@@ -60,7 +60,7 @@ describeEngines('relations', (engine) => {
       body: [1],
       expect: { status: 200, body: { data: [1] }, events: ['bookTags.created'] },
     });
-    // What is out of sight stays as it is, and is not told.
+    // Links to hidden records are kept, and the reply does not show them.
     await server.data('POST /api/books/1/tags:add', { body: [3] });
     expect(await server.data('POST /api/books/1/tags:set', { as: 'clerk', body: [2] })).toEqual([2]);
     expect(await server.data('GET /api/books/1/tags:list?fields=id')).toEqual([{ id: 2 }, { id: 3 }]);

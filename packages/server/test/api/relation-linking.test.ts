@@ -5,7 +5,7 @@ import type { Scenario, TestServer } from '../support/scenario.ts';
 
 const badTarget: Scenario['expect'] = { status: 400, code: 'REFERENCE_MISSING' };
 
-/** Played in order. */
+/** The scenarios run in this order. */
 const scenarios: readonly Scenario[] = [
   {
     name: 'hasMany add links a record',

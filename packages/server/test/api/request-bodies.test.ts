@@ -209,7 +209,7 @@ describe('request bodies', () => {
     expect(await server.readSnapshot()).toBe(start);
   });
 
-  /** Bytes as they are. */
+  /** Sends raw bytes. */
   async function written(latin1: string): Promise<{ status: number; body: Json }> {
     const { hostname, port } = new URL(server.running.url);
     const socket = connect(Number(port), hostname);
@@ -274,13 +274,13 @@ describe('request bodies', () => {
         });
       const large = own(text(3 * mebibyte));
       const other = sent('/api/things:create', 'admin', text(9 * mebibyte));
-      // What is small needs no turn.
+      // Small bodies do not wait.
       expect((await own(text(100 * kibibyte))).status).toBe(403);
       expect((await other).status).toBe(200);
       const late = await large;
       expect([late.status, await late.json()]).toMatchObject([503, { code: 'BUSY', retryAfter: 1 }]);
       expect(refused).toEqual(['503', '503']);
-      // A turn that is given back goes to who waits.
+      // When a large body ends, the next waiting body is read.
       const next = own(text(3 * mebibyte));
       held[0]!.destroy();
       expect((await next).status).toBe(403);

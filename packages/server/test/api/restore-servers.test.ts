@@ -1,4 +1,4 @@
-/** Restores over HTTP while other servers use the same data: nobody starts, stops or destroys the application meanwhile. */
+/** Restores over HTTP while other servers use the same data: during a restore, no server may change the application. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ describeEngines('restores next to other servers', (engine) => {
   const root = mkdtempSync(join(tmpdir(), 'tablinum-restore-servers-'));
   const env = { BACKUP_DIR: join(root, 'backups') };
   let first: TestServer;
-  /** The same server on SQLite, which only one can use. */
+  /** On SQLite the same server, because only one process can use the store. */
   let second: TestServer;
   let saved: string;
 
@@ -32,7 +32,7 @@ describeEngines('restores next to other servers', (engine) => {
   };
   const readStatus = async (): Promise<string> =>
     (await second.data('GET /api/applications:get?filterByTk=shop')).status;
-  /** A server that has the replaced store open says BUSY once, and opens the other one. */
+  /** A server that still has the replaced store open replies BUSY once, and then opens the restored one. */
   const readShop = async (server: TestServer): Promise<number[]> => {
     const { body } = await server.call('GET /api/things:list?sort=n', shop);
     return body.code === 'BUSY' ? readShop(server) : body.data.map(({ n }: Json) => n);
@@ -40,13 +40,13 @@ describeEngines('restores next to other servers', (engine) => {
   const write = (server: TestServer, n: number): Promise<unknown> =>
     server.data('POST /api/things:create', { ...shop, body: { n } });
 
-  /** The connections by which servers know of each other. They are opened again with what they held: both servers have main and shop open. */
+  /** Ends the connections by which servers know of each other. They are opened again, and get the same locks on main and shop. */
   const loseGroupConnections = async (): Promise<void> => {
     const { databaseUrl } = first.store;
     if (databaseUrl === null) return;
     const held =
       "FROM pg_locks WHERE locktype='advisory' AND mode='ShareLock' AND database=(SELECT oid FROM pg_database WHERE datname=current_database())";
-    // On a cluster, both also hold the node of shop.
+    // On a cluster, both also have a lock on the node of shop.
     const count = inject('clusterNodes') === null ? 4 : 6;
     expect(await queryDatabase(databaseUrl, `SELECT pg_terminate_backend(pid) ${held}`)).toHaveLength(count);
     await expect.poll(() => queryDatabase(databaseUrl, `SELECT 1 ${held}`)).toHaveLength(count);
@@ -97,14 +97,14 @@ describeEngines('restores next to other servers', (engine) => {
     expect(status).toBe('done');
     vi.restoreAllMocks();
     for (const server of [first, second]) expect(await readShop(server)).toEqual([1]);
-    // What was replaced is complete.
+    // The backup of the replaced data is complete.
     expect(await end(await begin(`restore?filterByTk=${keptAs}`, { confirm: 'shop' }))).toMatchObject({
       status: 'done',
     });
     expect(await readShop(second)).toEqual([1, 2]);
   });
 
-  test('a restore whose server has died does not keep the application from being started', async () => {
+  test('a restore whose server has died does not prevent a start of the application', async () => {
     const { main } = first.running.applications;
     const rows = await main.database.read([{ text: `SELECT store FROM applications WHERE name='shop'`, values: [] }]);
     const replaced = rows[0]?.[0]?.[0];
@@ -157,7 +157,7 @@ describeEngines('restores next to other servers', (engine) => {
   test('main is restored while servers run, and the other applications keep their data', async () => {
     const readNotes = async (server: TestServer): Promise<number[]> =>
       (await server.data('GET /api/notes:list?sort=n')).map(({ n }: Json) => n);
-    /** The reply of a server that starts again may be 503, or none. */
+    /** A server that restarts may reply 503, or not at all. */
     const settle = async (id: string): Promise<Json> => {
       let found: Json;
       const read = async (): Promise<string> => {
@@ -199,7 +199,7 @@ describeEngines('restores next to other servers', (engine) => {
     expect(entry).toMatchObject({ target: 'main', outcome: 'done', role: 'admin' });
     await write(second, 6);
 
-    // What was replaced is kept as a backup.
+    // The replaced data is kept as a backup.
     expect(await settle(await restoreMain(restored.keptAs))).toMatchObject({ status: 'done', problem: null });
     await expect.poll(() => readNotes(second).catch(() => []), { timeout: 10_000 }).toEqual([1, 2]);
     expect(await readShop(second)).toEqual([1, 5, 6]);

@@ -102,7 +102,7 @@ describeEngines('schema documents', (engine) => {
     expect(schema.webhooks).toMatchObject([{ url: 'https://example.com/hook', role: 'seller' }]);
   });
 
-  test('renames keep data, and everything that names the renamed ones', async () => {
+  test('renames keep the data, and update everything that uses the renamed names', async () => {
     const schema = await pull();
     findCollection(schema, 'albums').name = 'records';
     findField(schema, 'records', 'year').name = 'released';
@@ -213,7 +213,7 @@ describeEngines('schema documents', (engine) => {
     expect((await diff(schema)).steps).toEqual([]);
   });
 
-  test('a relation can get another target, or another effect of a destroy', async () => {
+  test('a relation can get another target or another onDelete', async () => {
     const schema = await pull();
     findField(schema, 'albums', 'artist').onDelete = 'setNull';
     findField(schema, 'artists', 'albums').onDelete = 'setNull';
@@ -233,7 +233,7 @@ describeEngines('schema documents', (engine) => {
     expect((await server.data('GET /api/albums:get?filterByTk=2&appends=artist')).artist.name).toBe('folk');
   });
 
-  test('only roles that may configure use it, and a state that was read earlier is not overwritten', async () => {
+  test('only roles that may configure can use schema documents, and an apply to an outdated state is refused', async () => {
     await server.createKey('editor');
     for (const action of ['pull', 'diff', 'apply', 'rollback'])
       expect((await server.call(`POST /api/schema:${action}`, { as: 'editor', body: {} })).status).toBe(403);
@@ -251,7 +251,7 @@ describeEngines('schema documents', (engine) => {
     expect((await pull()).roles.find((each: Json) => each.name === 'seller').allowConfigure).toBe(false);
   });
 
-  test('data of a destroyed field is gone after thirty days', async () => {
+  test('data of a destroyed field is removed after thirty days', async () => {
     const schema = await pull();
     const year = findField(schema, 'albums', 'year');
     findCollection(schema, 'albums').fields = findCollection(schema, 'albums').fields.filter(

@@ -106,7 +106,7 @@ test('files are written, edited and applied; pulled files are canonical; other f
   expect(readAll(folder)).toEqual(files);
   expect(files['roles/clerk.yaml']).toMatch(/^id: \w{12}\nname: clerk\n/);
 
-  // JSON replaces YAML, and means the same.
+  // The JSON files replace the YAML files, and mean the same.
   await run(['pull', folder, '--format', 'json']);
   expect(Object.keys(readAll(folder)).every((name) => name.endsWith('.json'))).toBe(true);
   expect((await run(['diff', folder])).code).toBe(0);
@@ -263,7 +263,7 @@ bothEngines(
   60_000,
 );
 
-/** Waits until the file of revisions or the time says that the apply has begun, and kills the process at a random moment of it. */
+/** Starts an apply in a process of its own, and kills it after the given time. */
 async function killDuringApply(each: Store, milliseconds: number): Promise<void> {
   const script = `
     import { readConfig } from ${JSON.stringify(new URL('../../src/base/config.ts', import.meta.url).href)};
@@ -323,7 +323,7 @@ test.each<[string, Engine]>(
   90_000,
 );
 
-test('a running server gets the requests', async () => {
+test('the command sends its requests to a running server', async () => {
   const own = await sqlite.store(false);
   const server = await startCliProcess(own.dataDir, settings(own));
   try {

@@ -68,7 +68,7 @@ describeEngines('rules of schema documents', (engine) => {
     await server.data(`POST /api/users:destroy?filterByTk=${user.id}`);
   });
 
-  test('the first own field of a system collection is added, the last one removed, and both are undone', async () => {
+  test('the only custom field of a system collection can be added and removed, and both changes can be undone', async () => {
     const users = { name: 'users', system: true, fields: [{ name: 'phone', type: 'string' }] };
     const { steps } = await apply({ ...empty, collections: [users] });
     expect(steps).toMatchObject([{ action: 'create', kind: 'field', of: 'users', name: 'phone' }]);
@@ -83,7 +83,7 @@ describeEngines('rules of schema documents', (engine) => {
     expect(await pull()).toEqual(empty);
   });
 
-  test('a member that is null is refused or means that it is absent', async () => {
+  test('a member that is null is refused or treated as absent', async () => {
     const webhook = { url: 'https://example.com/hook', events: ['*'], role: 'viewer', enabled: true };
     await apply({
       ...empty,
@@ -130,7 +130,7 @@ describeEngines('rules of schema documents', (engine) => {
     expect(await pull()).toEqual(schema);
   });
 
-  test('no collection takes the id of a system collection', async () => {
+  test('no collection can have the id of a system collection', async () => {
     for (const id of ['emails', 'users', 'usersRoles']) {
       const reply = await refuse({ ...empty, collections: [{ id, name: 'mine', fields: [] }] }, 422);
       expect(Object.keys(reply.body.details)).toEqual(['collections[0].id']);
@@ -139,7 +139,7 @@ describeEngines('rules of schema documents', (engine) => {
     await refuse({ ...empty, collections: [users] }, 422);
   });
 
-  test('the body of an action has no member of another one', async () => {
+  test('an action refuses members that only other actions have', async () => {
     const before = await pull();
     for (const [action, body] of [
       ['pull', { x: 1 }],

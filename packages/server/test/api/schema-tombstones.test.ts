@@ -1,4 +1,4 @@
-/** What a schema change puts back of the data that an earlier one destroyed, and what it must not put back. */
+/** Which destroyed data a later schema change restores, and which data it must not restore. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { describeEngines } from '../support/engines.ts';
 import type { Json } from '../support/json.ts';
@@ -16,7 +16,7 @@ describeEngines('kept data of schema changes', (engine) => {
     (await server.data('GET /api/schema:revisions')).tombstones.map(({ name }: Json) => name);
   const findCollection = (schema: Json, name: string): Json =>
     schema.collections.find((each: Json) => each.name === name);
-  /** Takes a field out of a document. */
+  /** Removes a field from a document, and returns it. */
   const takeField = (schema: Json, name: string): Json => {
     const { fields } = findCollection(schema, 'notes');
     return fields.splice(
@@ -61,7 +61,7 @@ describeEngines('kept data of schema changes', (engine) => {
     await server.data('POST /api/others:create', { body: { title: 'other' } });
   });
 
-  test('the hash of a password never gets into a readable field, and comes back into a password', async () => {
+  test('the hash of a password is restored into a password field, and never into a readable field', async () => {
     const original = await pull();
     expect((await recreate('code', { type: 'string' })).restored).toEqual([]);
     expect(await readRows('notes')).toMatchObject([{ code: null }]);
@@ -78,7 +78,7 @@ describeEngines('kept data of schema changes', (engine) => {
     ['text', { type: 'string', maxLength: 100, unique: true }],
     ['state', { type: 'select', enum: ['open'] }],
     ['more', { type: 'file' }],
-  ])('values are not put back where they may be invalid: %s as %o', async (name, changes) => {
+  ])('values are not restored into a field in which they may be invalid: %s as %o', async (name, changes) => {
     const [original, before] = [await pull(), await readRows('notes')];
     expect((await recreate(name, changes)).restored).toEqual([]);
     expect((await readRows('notes'))[0][name] ?? null).toBeNull();
@@ -88,7 +88,7 @@ describeEngines('kept data of schema changes', (engine) => {
     expect(await readRows('notes')).toMatchObject([{ [name]: before[0][name] }]);
   });
 
-  test('a field that moves to another collection leaves its values, and a rollback puts them back', async () => {
+  test('a field that moves to another collection loses its values, and a rollback restores them', async () => {
     const schema = await pull();
     findCollection(schema, 'others').fields.push(takeField(schema, 'text'));
     expect((await apply(schema)).restored).toEqual([]);
@@ -98,7 +98,7 @@ describeEngines('kept data of schema changes', (engine) => {
     expect(await readRows('notes')).toMatchObject([{ text: 'one' }]);
   });
 
-  test('records are put back if all their fields are valid, also new ones', async () => {
+  test('records are restored if all their fields are valid, including new fields', async () => {
     const schema = await pull();
     const notes = findCollection(schema, 'notes');
     const without = { ...schema, collections: schema.collections.filter((each: Json) => each !== notes) };

@@ -95,7 +95,7 @@ describeEngines('sessions', (engine) => {
     const asked = { origin: 'https://evil.example', 'access-control-request-method': 'POST' };
     const { headers: allowed } = await server.call('OPTIONS /api/auth:resume', { as: 'nobody', headers: asked });
     expect(allowed.get('access-control-allow-headers') ?? '').not.toMatch(/requested-with/i);
-    // No other action takes it for a credential.
+    // No other action accepts the cookie as a credential.
     expect((await server.call('GET /api/auth:check', { as: 'nobody', headers: { ...page, cookie } })).status).toBe(401);
     const left = await server.call('POST /api/auth:signOut', { as: token, headers: page });
     expect(left.headers.get('set-cookie')).toContain('Max-Age=0');
@@ -347,7 +347,7 @@ describeEngines('sessions', (engine) => {
       () => guess('who@example.com'),
       15,
     );
-    // Without the hash an unknown one would take a tenth.
+    // Without the hash, the reply for an unknown user would take a tenth of the time.
     expect(unknown).toBeGreaterThan(known * 0.5);
     expect(unknown).toBeLessThan(known * 2);
   });

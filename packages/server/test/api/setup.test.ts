@@ -33,7 +33,7 @@ describeEngines('the first administrator', (engine) => {
         stream.on('data', (chunk) => {
           printed += String(chunk);
         });
-      // What has to be said of the first admin follows in the same breath.
+      // The link for the first administrator is printed directly after this line.
       for (let attempt = 0; !/listens on \S+,/.test(printed); attempt += 1) {
         if (attempt === 600) throw new Error(`it did not start: ${printed}`);
         await new Promise((resolve) => setTimeout(resolve, 50));

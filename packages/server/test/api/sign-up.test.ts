@@ -105,7 +105,7 @@ describeEngines('sign-up', (engine) => {
     expect(replies.map((reply) => reply.status).sort()).toEqual([200, 409, 409]);
   });
 
-  test('a role that is named like the internal grant of a sign-up does not get its plans', async () => {
+  test('a role that is named like the internal grant of a sign-up does not get the cached plans of that grant', async () => {
     await server.data('POST /api/roles:create', { body: { name: 'sign-up' } });
     const permission = { role: 'sign-up', resource: 'users', actions: ['create', 'get'] };
     await server.data('POST /api/permissions:create', { body: permission });

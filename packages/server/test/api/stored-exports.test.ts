@@ -112,7 +112,7 @@ describeEngines('exports into stored files', (engine) => {
     expect((await fetchBytes(server, other.url)).status).toBe(404);
   });
 
-  test('neither another role of the same user nor changed permissions reach the file', async () => {
+  test('the file cannot be read in another role of the same user, or after permissions have changed', async () => {
     // Keys of one user, with different roles.
     const file = await server.data('POST /api/people:storeExport?format=json', { as: 'admin' });
     expect((await readFile(file, 'admin')).toString()).toContain('77777');
@@ -206,7 +206,7 @@ describeEngines('exports into stored files', (engine) => {
     async (scenario) => void (await server.play(scenario)),
   );
 
-  test('the OpenAPI document describes it to roles that may use it', async () => {
+  test('the OpenAPI document describes storeExport to roles that may use it', async () => {
     const paths = async (as: string): Promise<string[]> =>
       Object.keys((await server.call('GET /api/docs:openapi', { as })).body.paths);
     const path = '/api/people:storeExport';

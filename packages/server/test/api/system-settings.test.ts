@@ -171,7 +171,7 @@ describeEngines('settings that change while the server runs', (engine) => {
     expect((await signUp('two@example.com')).body.code).toBe('SIGN_UP_CLOSED');
   });
 
-  test('the limit of collections applies to the next one', async () => {
+  test('a changed limit of collections applies to the next collection', async () => {
     const create = (name: string): ReturnType<TestServer['call']> =>
       server.call('POST /api/collections:create', { body: { name, fields: [{ name: 'a', type: 'string' }] } });
     expect((await create('first')).status).toBe(200);
@@ -181,7 +181,7 @@ describeEngines('settings that change while the server runs', (engine) => {
     expect((await create('later')).status).toBe(200);
   });
 
-  test('the limit of a file applies to the next upload', async () => {
+  test('a changed size limit of files applies to the next upload', async () => {
     const upload = async (): Promise<number> => {
       const form = new FormData();
       form.append('file', new Blob(['x'.repeat(1_500_000)]), 'a.txt');
@@ -362,7 +362,7 @@ describeEngines('settings that change while the server runs', (engine) => {
 
 describeEngines('settings of several servers on one store', (engine) => {
   if (engine.name === 'sqlite') {
-    test('one process serves a SQLite file', () => expect(engine.name).toBe('sqlite'));
+    test.skip('do not apply to SQLite, because only one process can use the file', () => {});
     return;
   }
   test('a change on one server takes effect on the other', async () => {

@@ -104,7 +104,7 @@ describeEngines('thumbnails', (engine) => {
     expect(made).toHaveBeenCalledTimes(1);
   });
 
-  test('the orientation is applied, and neither place nor camera is shown', async () => {
+  test('the orientation is applied, and the metadata about place and camera is removed', async () => {
     const jpeg = draw(80, 40).jpeg();
     jpeg.withExif({ IFD0: { Make: 'SecretCamera' }, IFD3: { GPSLatitudeRef: 'N', GPSLatitude: '51/1 30/1 0/1' } });
     jpeg.withMetadata({ orientation: 6 });
@@ -166,7 +166,7 @@ describeEngines('thumbnails', (engine) => {
     expect((await listBlobs()).length).toBe(before + 1);
   });
 
-  test('whoever may not read a file gets no thumbnail of it, on any path', async () => {
+  test('callers who may not read a file get no thumbnail of it, on any path', async () => {
     const secret = await upload(await draw(50, 50).png().toBuffer());
     const ofFile = `${secret.url}?width=32`;
     for (const as of ['ben', 'vic', 'admin', 'nobody']) expect(await look(ofFile, as), as).toBe('404 RECORD_UNKNOWN');
@@ -195,7 +195,7 @@ describeEngines('thumbnails', (engine) => {
     const signed = (await server.data(`POST /api/files:sign?filterByTk=${secret.id}`, { as: 'reds' })).url;
     expect(await look(`${signed}&width=32`, 'nobody')).toBe('webp 32x32');
     await server.data(`POST /api/posts:update?filterByTk=${id}`, { body: { title: 'blue' } });
-    // As a get of the record is refused.
+    // The same refusals as for a get of the record.
     expect([await look(ofFile, 'reds'), await look(ofRecord, 'reds')]).toEqual([
       '404 RECORD_UNKNOWN',
       '403 NO_PERMISSION',
@@ -303,7 +303,7 @@ describeEngines('thumbnails', (engine) => {
     expect(await look(`${url}?width=32`)).toBe('webp 32x32');
   });
 
-  test('thumbnails outlive a restart, and end with the file', async () => {
+  test('thumbnails survive a restart, and are removed with the file', async () => {
     const picture = await draw(300, 200).png().toBuffer();
     const { id, url } = await upload(picture);
     const { id: twin } = await upload(picture);

@@ -59,7 +59,7 @@ async function library(engine: Parameters<Parameters<typeof describeEngines>[1]>
   return server;
 }
 
-/** Played in order. */
+/** The scenarios run in this order. */
 const scenarios: readonly Scenario[] = [
   {
     name: 'destroying a page moves only that page to the trash',
@@ -385,7 +385,7 @@ describeEngines('the trash', (engine) => {
     await server.data('POST /api/books:destroy?filterByTk=90&force=true');
   });
 
-  test('a field becomes unique among records that are not in the trash', async () => {
+  test('a field can become unique if records outside the trash have unique values', async () => {
     await server.data('POST /api/tags:create', { body: [{ name: 'twin' }, { name: 'twin' }] });
     const unique = { collectionName: 'tags', name: 'name', unique: true };
     expect((await server.call('POST /api/fields:update', { body: unique })).status).toBe(409);

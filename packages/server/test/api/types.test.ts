@@ -2,15 +2,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { describeEngines } from '../support/engines.ts';
 import { TestServer } from '../support/scenario.ts';
 
-/** One field type, or one shape of it: what it takes, what it shows, what it refuses, how it compares. */
+/** A field type, or a variant of it: the values that it accepts, shows and refuses, and their order. */
 interface TypeRow {
   readonly name: string;
   readonly field: Readonly<Record<string, unknown>>;
-  /** Sent and shown; where one value stands it is both. */
+  /** The value that is sent and the value that is shown. A single value is both. */
   readonly good: readonly (readonly [unknown] | readonly [unknown, unknown])[];
-  /** Refused with 422, the detail matching the text where one is given. */
+  /** Values that are refused with 422. If there is a pattern, the detail must match it. */
   readonly bad: readonly (readonly [unknown] | readonly [unknown, RegExp])[];
-  /** Values in ascending order, for sort and comparison; absent where the type does neither. */
+  /** Values in ascending order, for sort and comparison; absent if the type supports neither. */
   readonly ascending?: readonly unknown[];
 }
 

@@ -106,7 +106,7 @@ describeEngines('webhooks', (engine) => {
       const before = await position();
       await shop.server.data('POST /api/others:create', { body: Array.from({ length: 5 }, (_, n) => ({ total: n })) });
       await shop.waitForStatus(id, 'delivered', 5);
-      // As if it had not come that far.
+      // As if the webhooks had not processed these events yet.
       const sides = [
         { text: `UPDATE _outbox SET position='${before}'`, values: [] },
         { text: `DELETE FROM "webhookDeliveries" WHERE "webhookId"=${id}`, values: [] },
@@ -125,11 +125,13 @@ describeEngines('webhooks', (engine) => {
       await shop.removeWebhook(id);
     });
 
-    test('are sent for events after the store has moved to another cluster', async () => {
-      const { id } = await shop.createWebhook('/moved', { events: ['others.created'] });
-      const { changes, database } = shop.server.running.applications.main;
-      if (database.multiNode) {
-        // As a younger cluster would find it: all its numbers are yet to come.
+    // Only PostgreSQL numbers the transactions of a cluster.
+    test.runIf(engine.name === 'postgres')(
+      'are sent for events after the store has moved to another cluster',
+      async () => {
+        const { id } = await shop.createWebhook('/moved', { events: ['others.created'] });
+        const { changes, database } = shop.server.running.applications.main;
+        // As on a newer cluster, which has not used these transaction numbers yet.
         const later = (text: string, mark: string, part: number): string =>
           `split_part(${text},'${mark}',${part})::bigint+1000000`;
         await database.write(async (transaction) => {
@@ -140,13 +142,13 @@ describeEngines('webhooks', (engine) => {
           ])
             await transaction.run({ text, values: [] });
         });
-      }
-      await changes.open();
-      const { id: made } = await shop.server.data('POST /api/others:create', { body: { total: 1 } });
-      await shop.waitForStatus(id, 'delivered');
-      expect((await shop.receiver.messages('/moved', 1)).map(({ body }) => body.data.tk)).toEqual([String(made)]);
-      await shop.removeWebhook(id);
-    });
+        await changes.open();
+        const { id: made } = await shop.server.data('POST /api/others:create', { body: { total: 1 } });
+        await shop.waitForStatus(id, 'delivered');
+        expect((await shop.receiver.messages('/moved', 1)).map(({ body }) => body.data.tk)).toEqual([String(made)]);
+        await shop.removeWebhook(id);
+      },
+    );
 
     test('no longer contain what the role may not read any more', async () => {
       await shop.server.data('POST /api/roles:create', { body: { name: 'fading' } });

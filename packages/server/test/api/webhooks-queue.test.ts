@@ -10,7 +10,7 @@ describeEngines('queued messages', (engine) => {
 
   test('a message is sent to the current address of a changed webhook', async () => {
     const { id } = await shop.createWebhook('/before', { events: ['others.created'] });
-    // What is under way to the former address is not answered until the change is: no more follow it there.
+    // Messages to the former address only get a reply after the change, so no others are sent to that address.
     let changed: Promise<unknown> | null = null;
     shop.receiver.behaviour = (response, { path }) => {
       if (path !== '/before') return acceptMessage(response, undefined!);

@@ -31,14 +31,14 @@ describeEngines('webhooks', (engine) => {
           .size,
       ).toBe(1);
 
-      // Later failures of the same receiver find it broken for a day: the last try lay up to 7.2 hours before its end.
+      // The next failure pauses the webhook, because the receiver has now failed for a day.
       shop.clock.advance(8 * hour);
       await shop.server.data('POST /api/others:create', { body: { total: 2 } });
       await expect
         .poll(() => shop.server.data(`GET /api/webhooks:get/${id}`))
         .toMatchObject({ enabled: false, pausedAt: expect.any(String) });
 
-      // Enabled again, what was given up is sent when it is asked for.
+      // After the webhook is enabled again, a replay sends the messages that were given up.
       shop.receiver.behaviour = acceptMessage;
       await shop.server.data(`POST /api/webhooks:update?filterByTk=${id}`, { body: { enabled: true } });
       const dead = (await shop.listDeliveries(id)).filter((each) => each.status === 'dead');

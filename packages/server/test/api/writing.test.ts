@@ -25,7 +25,7 @@ const definitions = [
   { name: 'tags', fields: [{ name: 'name', type: 'string' }] },
 ];
 
-/** Played in order. Author 1 is Ann, tags 1 and 2 are red and blue. */
+/** The scenarios run in this order. Author 1 is Ann, tags 1 and 2 are red and blue. */
 const nested: readonly Scenario[] = [
   {
     name: 'a to-one object without a key is created and linked',

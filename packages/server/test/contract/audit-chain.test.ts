@@ -10,7 +10,10 @@ import { measureProcessorTime } from '../support/timing.ts';
 const role = (server: TestServer, name: string): Promise<unknown> =>
   server.data('POST /api/roles:create', { body: { name } });
 
-/** What somebody with the journal's store alone may do to it; which entry is the first that does not hold. */
+/**
+ * Changes that somebody with write access to only the journal's store could make; `broken` is the first entry that
+ * verification rejects.
+ */
 const tampering: readonly { readonly name: string; readonly statements: readonly string[]; readonly broken: number }[] =
   [
     { name: 'a changed text', statements: ["UPDATE _audit SET target='tampered' WHERE id=3"], broken: 3 },
@@ -83,12 +86,12 @@ describeEngines('the hash chain of the audit journal', (engine) => {
     });
   });
 
-  describe('detects', () => {
+  describe('detects tampering:', () => {
     for (const { name, statements, broken } of tampering)
       test(name, async () => {
         for (const each of statements) await runOnJournalStore(server, each);
         expect(await verifyJournal(server)).toMatchObject({ valid: false, firstBroken: broken });
-        // What is written afterwards does not make it whole again, and is written nevertheless.
+        // Entries that are written afterwards do not repair the chain, but they are still written.
         await role(server, 'afterwards');
         expect(await verifyJournal(server)).toMatchObject({ valid: false });
         expect((await listAuditEntries(server)).at(-1)).toMatchObject({ target: 'afterwards' });
@@ -125,7 +128,7 @@ describeEngines('the hash chain of the audit journal', (engine) => {
     });
 });
 
-/** The log is not there where all of it is in the file. */
+/** Does nothing if the file does not exist: the write-ahead log is absent once it has been merged into the database. */
 function move(from: string, to: string): void {
   if (existsSync(from)) renameSync(from, to);
 }
@@ -141,14 +144,14 @@ describeEngines('retention of the audit journal', (engine) => {
   });
   afterAll(() => server.stop());
 
-  /** Lets an hour pass, so that it is looked for what may go. */
+  /** Lets an hour pass, so that the next flush applies the retention limits. */
   const anHourLater = async (): Promise<void> => {
     now += 3_700_000;
     await server.running.applications.main.journal.openFlushedStore();
     await server.running.applications.main.journal.openFlushedStore();
   };
 
-  test('by number, the oldest entries are removed, the chain stays valid, and the removal is an entry', async () => {
+  test('a limit on the number of entries removes the oldest ones, the chain stays valid, and the removal is an entry', async () => {
     for (let batch = 0; batch < 4; batch += 1)
       await server.data('POST /api/roles:create', {
         body: Array.from({ length: 60 }, (_, index) => ({ name: `b${batch}n${index}` })),
@@ -183,7 +186,7 @@ describeEngines('retention of the audit journal', (engine) => {
     expect(await verifyJournal(server)).toMatchObject({ valid: true });
   });
 
-  test('by age, old entries are removed', async () => {
+  test('a limit on the age of entries removes the old ones', async () => {
     now += 4 * days;
     await role(server, 'young');
     await anHourLater();
@@ -204,9 +207,9 @@ describeEngines('retention of the audit journal', (engine) => {
 });
 
 describeEngines('a flood of refused requests', (engine) => {
-  // The bound is the same on both; one of them is enough to see it far off.
+  // Both engines have the same limit, and a test with one of them is enough to show that the count stays far below it.
   const requests = engine.name === 'sqlite' ? 10_000 : 2000;
-  test('ten thousand refusals write few entries that count them all, and delay no other request', async () => {
+  test('thousands of refusals write few entries that count them all, and delay no other request', async () => {
     const server = await TestServer.start(engine, { env: { TRUSTED_PROXIES: '127.0.0.1' } });
     const before = (await listAuditEntries(server)).length;
     const begun = performance.now();
@@ -225,7 +228,8 @@ describeEngines('a flood of refused requests', (engine) => {
     await Promise.all(Array.from({ length: 16 }, attacker));
     const refused = (await listAuditEntries(server)).slice(before);
     expect(refused.reduce((sum, { count }) => sum + count, 0)).toBe(sent);
-    // Two hundred told apart and the rest, for each flush that fell into the flood: one in half a minute, and the last.
+    // Each flush during the flood writes at most 200 separate entries and one for the rest. There is a flush every 30
+    // seconds, and a last one.
     const flushes = 2 + Math.ceil((performance.now() - begun) / 30_000);
     expect(refused.length).toBeLessThanOrEqual(flushes * 201);
     expect(await verifyJournal(server)).toMatchObject({ valid: true });
@@ -245,14 +249,14 @@ describeEngines('a flood of refused requests', (engine) => {
           requestId: null,
         });
     });
-    // A microsecond or two each; this only catches work of another order.
+    // A call takes a microsecond or two; this limit only detects a much slower implementation.
     expect(noted).toBeLessThan(5000);
     await server.stop();
   }, 240_000);
 });
 
 describeEngines('administrative acts and kill -9', (engine) => {
-  test('every action is in the journal once, and nothing else is', async () => {
+  test('every administrative action is in the journal exactly once, and nothing else is', async () => {
     const store = await engine.store(true);
     const acknowledged: string[] = [];
     for (let round = 0; round < 3; round += 1) await killed(store, round, acknowledged);
@@ -271,7 +275,7 @@ describeEngines('administrative acts and kill -9', (engine) => {
   }, 60_000);
 });
 
-/** Makes roles by several clients until the server is killed. */
+/** Creates roles from several clients until the server is killed. */
 async function killed(store: Store, round: number, acknowledged: string[]): Promise<void> {
   const server = await ServerProcess.start(store);
   const maker = async (client: number): Promise<void> => {
@@ -289,7 +293,7 @@ async function killed(store: Store, round: number, acknowledged: string[]): Prom
 }
 
 describeEngines('a failing journal', (engine) => {
-  test('stores an action that was taken over before a crash once', async () => {
+  test('an action that was queued before a crash is stored once', async () => {
     const server = await TestServer.start(engine);
     const { database, journal } = server.running.applications.main;
     const insert = async (uid: string): Promise<void> => {
@@ -314,7 +318,7 @@ describeEngines('a failing journal', (engine) => {
 
   if (engine.name === 'postgres') return;
 
-  test('does not prevent actions, and each is queued until the journal can be written again', async () => {
+  test('a journal that cannot be written does not prevent actions, and each is queued until the journal can be written again', async () => {
     const server = await TestServer.start(engine);
     await server.running.stop();
     const path = join(server.store.dataDir, 'applications', '1.audit.db');

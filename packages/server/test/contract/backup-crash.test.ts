@@ -11,9 +11,12 @@ import type { Json } from '../support/json.ts';
 import { ServerProcess } from '../support/server-process.ts';
 
 const rows = 4000;
-/** When the process is killed, as a part of the time that the work takes. The restore of an application ends with its exchange. */
+/**
+ * When the process is killed, as a fraction of the time that the work takes. The restore of an application ends when
+ * the stores are swapped.
+ */
 const moments = [0.4, 0.75, 0.9];
-/** The same for `main`: the server closes its stores, exchanges them and opens them again in the second half. */
+/** The same for `main`: in the second half, the server closes its stores, swaps them and opens them again. */
 const mainMoments = process.env['MAIN_KILLS']
   ? Array.from({ length: Number(process.env['MAIN_KILLS']) }, Math.random)
   : [0.3, 0.7, 0.85];
@@ -24,7 +27,10 @@ describeEngines('kill -9', (engine) => {
   const env = { BACKUP_DIR: folder, LOG_LEVEL: 'silent' };
   let store: Store;
   let server: ServerProcess;
-  /** A backup of all applications before `things` got another record, and the milliseconds that it took. */
+  /**
+   * A backup of all applications that was made before another record was added to `things`, and how many milliseconds
+   * it took.
+   */
   let saved: Json;
   let saveTime: number;
 
@@ -46,7 +52,7 @@ describeEngines('kill -9', (engine) => {
         if (found === undefined || found.status === 'running') throw new Error(`The backup ${id} has not ended.`);
         return found;
       },
-      // Backups run with a low priority: where other tests keep all processors busy, they get a tenth of one.
+      // Backups run with a low priority: if other tests keep all processors busy, a backup gets only a tenth of one.
       { timeout: 60_000, interval: 50 },
     );
   const backUp = async (body: object = {}): Promise<string> => (await server.data('backups:create', body)).id;
@@ -76,7 +82,7 @@ describeEngines('kill -9', (engine) => {
     rmSync(root, { recursive: true });
   });
 
-  test('in a backup: it is complete, or listed as failed without files', async () => {
+  test('a backup is complete, or listed as failed without files', async () => {
     for (const moment of moments) {
       const id = await backUp({ application: 'shop' });
       await pause(moment * saveTime);
@@ -89,7 +95,7 @@ describeEngines('kill -9', (engine) => {
     }
   });
 
-  test('in the restore of an application: it has the earlier data or all of the restored data', async () => {
+  test('the restore of an application leaves the earlier data or all of the restored data', async () => {
     const started = performance.now();
     expect((await end(await restore(saved.id, 'shop'))).status).toBe('done');
     const restoreTime = performance.now() - started;
@@ -115,7 +121,7 @@ describeEngines('kill -9', (engine) => {
     }
   });
 
-  test('in the restore of the main application: the same, and a following backup is complete', async () => {
+  test('the restore of the main application leaves the earlier data or all of the restored data, and a following backup is complete', async () => {
     await server.data('collections:create', { name: 'notes', fields: [{ name: 'n', type: 'integer' }] });
     const all = await end(await backUp());
     const restoreMain = async (): Promise<string> => {

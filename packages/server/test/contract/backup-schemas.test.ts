@@ -1,4 +1,7 @@
-/** `tablinum backup` of PostgreSQL while a server works: each application is saved as of one moment, with its definition. */
+/**
+ * `tablinum backup` of PostgreSQL while a server is running: each application is saved as of one moment, with its
+ * definition.
+ */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -69,7 +72,7 @@ describe.skipIf(inject('postgresSkipped') !== null)('backup of PostgreSQL', () =
     rmSync(root, { recursive: true });
   });
 
-  test('all tables show one moment while records are written', async () => {
+  test('all tables are saved as of one moment while records are written', async () => {
     let ended = false;
     await server.data('POST /api/firsts:create', { body: { n: 0 } });
     await server.data('POST /api/seconds:create', { body: { n: 0 } });

@@ -1,4 +1,7 @@
-/** `tablinum backup` while a server works: the copy starts, holds together, and sends nothing with WEBHOOKS off. */
+/**
+ * `tablinum backup` while a server is running: a server can start on the copy, the copy is consistent, and no webhook
+ * is sent with WEBHOOKS=off.
+ */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -50,12 +53,12 @@ afterAll(async () => {
   rmSync(root, { recursive: true });
 });
 
-test('a backup of a running server starts, is consistent, and sends no webhook with WEBHOOKS off', async () => {
+test('a server starts on the backup of a running server, its data is consistent, and it sends no webhook with WEBHOOKS off', async () => {
   await server.data('POST /api/things:create', { body: { n: 1 } });
   await receiver.messages('/original', 1);
   const target = join(root, 'copy');
   let ended = false;
-  // Rows, and administrative acts: those go into the journal while the two files are copied.
+  // Records, and administrative actions: they are written to the journal while the two files are copied.
   const writer = async (more: object): Promise<void> => {
     for (let n = 2; !ended; n += 1) {
       await server.data('POST /api/things:create', { ...more, body: { n } });
@@ -73,7 +76,7 @@ test('a backup of a running server starts, is consistent, and sends no webhook w
   await Promise.all(writers);
   const isJournal = report.files.flatMap(({ path }) => (path.endsWith('.db') ? [path.endsWith('.audit.db')] : []));
   expect(isJournal).toEqual([true, false, true, false]);
-  expect(report.files.filter(({ path }) => path.includes('.files/'))).toHaveLength(2); // without bytes that are still arriving, and without thumbnails
+  expect(report.files.filter(({ path }) => path.includes('.files/'))).toHaveLength(2); // without incomplete uploads and without thumbnails
   expect(existsSync(join(target, 'server.lock'))).toBe(false);
 
   const store = { dataDir: target, databaseUrl: null, copy: async () => async () => {}, remove: async () => {} };

@@ -1,4 +1,4 @@
-/** What every storage of blobs must do: a folder, PostgreSQL, a bucket, and a bucket after one of the others. */
+/** What every blob store must do: a folder, PostgreSQL, a bucket, and a bucket that replaced one of the others. */
 import { hash, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { BlobStore } from '../../src/base/blob-store.ts';
@@ -36,7 +36,7 @@ describeEngines('blobs', (engine) => {
     });
     afterAll(() => server.stop());
 
-    test('are stored once for each scope, and read as a whole or in ranges', async () => {
+    test('blobs are stored once for each scope, and read as a whole or in ranges', async () => {
       await store.put(1, [blob('equal'), blob('equal'), blob('other')]);
       await store.put(1, [blob('equal')]);
       await store.put(2, [blob('equal')]);
@@ -53,19 +53,19 @@ describeEngines('blobs', (engine) => {
       expect(String(await readAll(opened?.read(0, 4)))).toBe('equal');
       const reader = opened?.read(0, 4);
       await reader?.next();
-      await reader?.return(undefined); // a reader that stops early leaves nothing open
+      await reader?.return(undefined); // a reader that stops early leaves no file or connection open
     });
 
-    test('an empty blob is a blob', async () => {
+    test('an empty blob is stored and read as a blob', async () => {
       const { sha256, size } = await store.receive(3, pieces());
       expect({ sha256, size }).toEqual({ sha256: blob('').sha256, size: 0 });
       expect((await store.open(3, sha256))?.size).toBe(0);
       expect(await store.get(3, sha256)).toEqual(Buffer.alloc(0));
     });
 
-    // 5 MiB is the size of a part.
+    // 5 MiB is the size of one part of a multipart upload.
     test.each([7, 5 * 1024 * 1024, 5 * 1024 * 1024 + 1, 11_000_000])(
-      '%i bytes are stored while they arrive',
+      '%i bytes are stored as a stream',
       async (size) => {
         const bytes = randomBytes(size);
         const sha256 = hash('sha256', bytes);
@@ -73,7 +73,7 @@ describeEngines('blobs', (engine) => {
         const arrive = (): ReturnType<typeof store.receive> =>
           store.receive(4, pieces(bytes.subarray(0, half), '', bytes.subarray(half)));
         expect(await arrive()).toEqual({ sha256, size });
-        expect(await arrive()).toEqual({ sha256, size }); // a second time
+        expect(await arrive()).toEqual({ sha256, size }); // the same bytes a second time
         expect((await store.get(4, sha256))?.equals(bytes)).toBe(true);
         const opened = await store.open(4, sha256);
         expect((await readAll(opened?.read(half - 1, half + 1))).equals(bytes.subarray(half - 1, half + 2))).toBe(true);
@@ -84,7 +84,7 @@ describeEngines('blobs', (engine) => {
       },
     );
 
-    test('nothing remains of bytes that fail while they arrive', async () => {
+    test('nothing remains of an upload whose stream fails', async () => {
       async function* cut(size: number): AsyncGenerator<Uint8Array> {
         yield randomBytes(size);
         throw new Error('the connection was closed');
@@ -94,7 +94,7 @@ describeEngines('blobs', (engine) => {
       expect(await store.findStoredBefore(5, far)).toEqual([]);
     });
 
-    test('what was stored again stays', async () => {
+    test('a blob that was stored again later is not removed by a sweep with an earlier time', async () => {
       const { sha256 } = blob('again');
       await store.put(6, [blob('again')]);
       const before = Date.now() - 2000;
@@ -106,7 +106,7 @@ describeEngines('blobs', (engine) => {
       expect(await store.get(6, sha256)).toBeNull();
     });
 
-    test('names that are no hashes lead to nothing', async () => {
+    test('names that are not hashes find nothing', async () => {
       for (const name of ['../../1.db', 'A'.repeat(64), ''])
         expect(await store.open(1, name).catch((error: Error) => error.message)).toSatisfy(
           (found) => found === null || found === 'a blob is named by scope and SHA-256',
@@ -114,7 +114,7 @@ describeEngines('blobs', (engine) => {
     });
   });
 
-  test('the bucket is shared by prefixes, and everything of this engine is under its own', () => {
+  test('several servers share the bucket under prefixes, and all objects of this engine are under its own prefix', () => {
     const own = s3.keys().filter((key) => key.startsWith(`${engine.name}/`));
     expect(own).toContain(`${engine.name}/tablinum-owner`);
     expect(s3.requests.filter((line) => /^(PUT|DELETE)/.test(line) && !line.includes(`/${bucket}/`))).toEqual([]);

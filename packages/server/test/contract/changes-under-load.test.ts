@@ -3,7 +3,7 @@ import { describeEngines, type Store, shareStore, sqlite } from '../support/engi
 import { TestServer } from '../support/scenario.ts';
 import { ServerProcess } from '../support/server-process.ts';
 
-/** Changes of one collection, each undone by the next. */
+/** Changes of one collection. Each one is undone by a later one. */
 const rounds: readonly (readonly [string, object])[] = [
   ['fields:update', { name: 'n', type: 'string' }],
   ['fields:create', { name: 'extra', type: 'integer', required: true, defaultValue: 7 }],
@@ -17,7 +17,7 @@ const rounds: readonly (readonly [string, object])[] = [
   ['collections:update', { timestamps: true, paranoid: false }],
 ];
 
-/** Stays: every record, also one that was being written meanwhile, has the default. */
+/** This change is not undone: every record must have the default, also those that were written during the change. */
 const last = ['fields:create', { name: 'last', type: 'integer', required: true, defaultValue: 3 }] as const;
 
 const patience = { timeout: 60_000, interval: 20 };
@@ -59,7 +59,7 @@ describeEngines('definition changes under readers and writers', (engine) => {
         const reply = await other.call('POST /api/things:create', { body: { n: mark, mark } });
         answered += 1;
         if (reply.status === 200) acknowledged.set(mark, mark);
-        // The body names a field by its former name, or gives a number where text is wanted now.
+        // The body may use a former name of the field, or contain a number while the field is a text.
         else if (![400, 422, 503].includes(reply.status)) odd.push(reply.text);
       }
     };
@@ -104,7 +104,7 @@ describeEngines('definition changes under readers and writers', (engine) => {
   });
 });
 
-describe('definition changes while the process is killed (sqlite)', () => {
+describe('definition changes in a process that is killed (sqlite)', () => {
   test('are completely present or completely absent, with their data', { timeout: 120_000 }, async () => {
     const store = await sqlite.store();
     let random = 20_261_121;
@@ -127,7 +127,7 @@ describe('definition changes while the process is killed (sqlite)', () => {
           Array.from({ length: 1000 }, (_, n) => ({ parentId: n + 1 })),
         );
       }
-      // What is defined answers, and what answers holds all records: parents rebuilt keep their children.
+      // Every defined collection can be listed and has all its records: a rebuilt table of parents keeps its children.
       const defined = (await server.data('collections:list', {})) as { name: string; fields: { name: string }[] }[];
       for (const { name, fields } of defined.filter((each) => ['parents', 'children'].includes(each.name))) {
         const columns = fields.map((field) => field.name).filter((each) => each !== 'parent');
@@ -138,7 +138,7 @@ describe('definition changes while the process is killed (sqlite)', () => {
           for (const key of ['n', 'm', 'parentId']) if (key in row) expect(row[key]).not.toBeNull();
       }
       const is = defined.find((each) => each.name === 'parents')!.fields.map((field) => field.name);
-      // A set that was applied is there with all of it, or with nothing.
+      // Each set of changes was applied completely or not at all.
       for (let earlier = 0; earlier < round; earlier += 1) {
         const parts = [`set${earlier}`, `peer${earlier}`].map((name) => defined.some((each) => each.name === name));
         expect([earlier, ...parts, is.includes(`g${earlier}`)]).toEqual([earlier, ...Array(3).fill(parts[0])]);

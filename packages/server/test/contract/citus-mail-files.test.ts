@@ -17,7 +17,7 @@ const moves = 5;
 const firstDueMilliseconds = 11_000;
 const betweenMilliseconds = 150;
 
-describe.skipIf(inject('clusterNodes') === null)('an application that moves while it is used', () => {
+describe.skipIf(inject('clusterNodes') === null)('an application that is moved while it is used', () => {
   let store: Store;
   let s3: S3Server;
   let relay: SmtpRelay;
@@ -25,7 +25,7 @@ describe.skipIf(inject('clusterNodes') === null)('an application that moves whil
   const application = { as: 'inbox', headers: { 'x-app': 'inbox' } } as const;
   const pick = (): TestServer => servers[Math.floor(Math.random() * servers.length)] as TestServer;
 
-  /** Repeats what is refused because of the move. */
+  /** Repeats a request that is refused because of the move. */
   const send = async (work: (server: TestServer) => Promise<Reply>): Promise<Json> => {
     for (;;) {
       const reply = await work(pick());
@@ -61,7 +61,7 @@ describe.skipIf(inject('clusterNodes') === null)('an application that moves whil
     await s3.kill();
   });
 
-  /** Moves the application to another node, and waits for the end. */
+  /** Moves the application to another node, and waits until the move has ended. */
   const move = async (): Promise<void> => {
     const [server] = servers as [TestServer];
     const nodes = (await server.data('GET /api/applications:nodes')) as Json[];

@@ -1,4 +1,7 @@
-/** `tablinum restore` to an empty Citus cluster. Only `npm run test:citus` runs this; the file restore.test.ts concerns plain databases. */
+/**
+ * `tablinum restore` to an empty Citus cluster. Only `npm run test:citus` runs this file; restore.test.ts tests
+ * databases without Citus.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -28,7 +31,7 @@ describe.skipIf(nodes === null)('restore to a Citus cluster', () => {
   let target: Store;
   let original: Json;
 
-  /** Schemas of applications on each node, the coordinator's first. */
+  /** The schemas of applications on each node. The coordinator is the first node. */
   const listSchemas = async (): Promise<string[][]> => {
     const database = new URL(target.databaseUrl ?? '').pathname.slice(1);
     const rows = (nodes ?? []).map((node) =>
@@ -71,19 +74,19 @@ describe.skipIf(nodes === null)('restore to a Citus cluster', () => {
     rmSync(folder, { recursive: true });
   });
 
-  test('one that is killed leaves no application, and can be repeated', async () => {
+  test('a restore that is killed leaves no application, and can be repeated', async () => {
     const { dataDir, databaseUrl } = target;
     const env = { ...process.env, DATA_DIR: dataDir, DATABASE_URL: databaseUrl ?? '' };
     const command = spawn(process.execPath, ['--no-warnings', program, 'restore', backup], { stdio: 'ignore', env });
     const ended = once(command, 'exit');
-    // Two of the four are complete then, and the third is being loaded.
+    // At this point two of the four schemas are complete, and the third is being loaded.
     await expect.poll(async () => (await listSchemas()).flat().length, { interval: 5 }).toBeGreaterThan(2);
     command.kill('SIGKILL');
     expect(await ended).toEqual([null, 'SIGKILL']);
     expect((await listSchemas()).flat().filter((name) => !name.endsWith('_part'))).toEqual([]);
   });
 
-  test('the cluster replies like the original, with the applications on its workers', async () => {
+  test('the restored cluster replies like the original, with the applications on its workers', async () => {
     await runRestoreCommand([backup], config(target));
     const [coordinator, ...workers] = await listSchemas();
     expect(coordinator).toEqual(['app_1']);
@@ -96,7 +99,7 @@ describe.skipIf(nodes === null)('restore to a Citus cluster', () => {
     await server.stop();
   });
 
-  test('data is not replaced', async () => {
+  test('a restore does not replace existing data', async () => {
     const before = await listSchemas();
     for (const [options, message] of [
       [[], /contains data of a Tablinum server/],

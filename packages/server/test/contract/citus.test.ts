@@ -60,7 +60,7 @@ describe.skipIf(nodes === null)('on a Citus cluster', () => {
     expect(await queryDatabase(store.databaseUrl ?? '', 'SELECT * FROM citus_schemas')).toEqual([]);
   });
 
-  test('a destroyed application leaves neither its schema nor its place', async () => {
+  test('a destroyed application leaves neither its schema nor its assignment to a node', async () => {
     const before = await listSchemas();
     await server.data('POST /api/applications:create', { body: { name: 'short' } });
     expect((await listSchemas()).flat()).toHaveLength(before.flat().length + 1);
@@ -137,7 +137,10 @@ describe.skipIf(nodes === null)('on a Citus cluster', () => {
         await new Promise((resolve) => setTimeout(resolve, 50));
       }
     };
-    /** A transaction on the first worker that has written. A copy begins when it has ended. */
+    /**
+     * Opens a transaction on the first worker that has written data. A copy begins only when this transaction has
+     * ended.
+     */
     const holdTransaction = async (): Promise<{ end(): Promise<void> }> => {
       const client = await connectDatabase(inStore(nodes?.[1] ?? ''));
       await client.query('BEGIN; SELECT pg_current_xact_id()');
@@ -145,7 +148,7 @@ describe.skipIf(nodes === null)('on a Citus cluster', () => {
     };
     const load = (name: string, token: string): MovingLoad =>
       new MovingLoad({ urls: [server.running.url, second.running.url], application: name, token }, 4);
-    /** What moves create on the nodes, beyond the schemas of applications. */
+    /** Objects that moves create on the nodes, except for the schemas of applications. */
     const listRemains = async (): Promise<unknown[]> => {
       const remains = `SELECT pubname::text AS name FROM pg_publication UNION ALL SELECT slot_name::text FROM pg_replication_slots WHERE database=current_database()
 UNION ALL SELECT subname::text FROM pg_subscription WHERE subdbid=(SELECT oid FROM pg_database WHERE datname=current_database())
@@ -159,7 +162,7 @@ UNION ALL SELECT nspname::text FROM pg_namespace WHERE nspname LIKE '%\\_moved'`
     });
     afterAll(() => second.stop());
 
-    test('loses and doubles no acknowledged write, and pauses for less than two seconds', async () => {
+    test('loses and duplicates no acknowledged write, and pauses for less than two seconds', async () => {
       const token = await create('moved');
       const written = load('moved', token);
       await new Promise((resolve) => setTimeout(resolve, 1000));
@@ -176,7 +179,7 @@ UNION ALL SELECT nspname::text FROM pg_namespace WHERE nspname LIKE '%\\_moved'`
       expect(await listRemains()).toEqual([]);
     });
 
-    test('keeps everything else: clients reload, sequences go on, and webhooks keep their positions', async () => {
+    test('keeps everything else: clients reload, sequences continue, and webhooks keep their positions', async () => {
       const token = await create('kept');
       const call = (request: string, body?: object): Promise<Json> =>
         server.data(request, { as: token, headers: { 'x-app': 'kept' }, ...(body && { body }) });
@@ -195,7 +198,7 @@ UNION ALL SELECT nspname::text FROM pg_namespace WHERE nspname LIKE '%\\_moved'`
         headers: { 'x-app': 'kept' },
       });
       expect([old.status, old.body]).toMatchObject([200, { meta: { resync: true } }]);
-      // Back again, and to a node that knows the schema from before.
+      // The move back goes to a node that had the schema before.
       await move('kept', workers[0]);
       expect((await waitForMove('kept')).node).toBe(workers[0]);
       expect(await call('POST /api/notes:create', { title: 'e' })).toMatchObject({ id: 5 });
@@ -220,7 +223,7 @@ UNION ALL SELECT nspname::text FROM pg_namespace WHERE nspname LIKE '%\\_moved'`
       expect(await listRemains()).toEqual([]);
     });
 
-    test('of a server that is killed while it copies is undone by another one', async () => {
+    test('is undone by another server if the server that runs it is killed during the copy', async () => {
       const token = await create('killed');
       const call = (request: string, body?: object): Promise<Json> =>
         server.data(request, { as: token, headers: { 'x-app': 'killed' }, ...(body && { body }) });
@@ -240,13 +243,13 @@ UNION ALL SELECT nspname::text FROM pg_namespace WHERE nspname LIKE '%\\_moved'`
       expect(await listRemains()).toEqual([]);
       await move('killed', workers[1]);
       expect(await waitForMove('killed')).toMatchObject({ node: workers[1], move: { status: 'done' } });
-      // A server that has the application open notices the move with the first request.
+      // A server that already has the application open notices the move at its first request.
       await expect.poll(() => call('GET /api/notes:list').catch(() => null)).toHaveLength(2);
     });
 
     test.each([
       ['locked', 'POST /api/notes:create', { title: 'b' }],
-      // It is refused, but only if the definitions are current.
+      // The filter is refused with 400 only if the server has the current definitions.
       ['lockedToo', 'GET /api/notes:list?filter={"nothing":1}', undefined],
     ])(
       'that was interrupted while the schema was locked is undone by the next request: %s',
@@ -298,7 +301,7 @@ SELECT schema_name,gen_random_uuid(),node,${target?.['id']},'switching',now() FR
       expect(await listRemains()).toEqual([]);
     });
 
-    test('is not needed where CITUS_PLACEMENT names the nodes for new applications', async () => {
+    test('is not needed if CITUS_PLACEMENT names the nodes for new applications', async () => {
       for (const name of ['first', 'next']) {
         const created = await second.data('POST /api/applications:create', { body: { name } });
         expect(created.node).toBe(workers[1]);
@@ -308,7 +311,7 @@ SELECT schema_name,gen_random_uuid(),node,${target?.['id']},'switching',now() FR
       expect(applications).toContainEqual({ name: 'next', bytes: expect.any(Number) });
     });
 
-    test('is refused while `tablinum move` copies into the application, and the other way round', async () => {
+    test('is refused while `tablinum move` copies into the application, and `tablinum move` is refused while the application is moved', async () => {
       const token = await create('copied');
       const stores = new Map(await readStoresByName(server.running.applications.main.database));
       const storeName = stores.get('copied') ?? '';

@@ -72,7 +72,7 @@ describeEngines('conditional requests and pages', (engine) => {
   });
 
   test.each(['n', '-n', 'n,-label', '-n,label', 'label', '-id', ''])(
-    'pages by cursor under the sort "%s" make up the whole list',
+    'pages by cursor with the sort "%s" make up the whole list',
     async (sort) => {
       const whole = (await server.data(`GET /api/items:list?pageSize=1000&sort=${sort}`)) as { id: number }[];
       const seen: number[] = [];
@@ -98,7 +98,7 @@ describeEngines('conditional requests and pages', (engine) => {
     }
   });
 
-  test('a cursor of another filter is refused', async () => {
+  test('a cursor of a list with another filter is refused', async () => {
     const { body } = await server.call('GET /api/items:list?pageSize=4&sort=n');
     const reply = await server.call(
       `GET /api/items:list?pageSize=4&sort=n&filter={"id":1}&after=${body.meta.nextCursor}`,
@@ -106,7 +106,7 @@ describeEngines('conditional requests and pages', (engine) => {
     expect(reply.body).toMatchObject({ error: 'Bad Request', code: 'CURSOR_INVALID' });
   });
 
-  test('counts include writes immediately', async () => {
+  test('counts include a write immediately', async () => {
     const count = async (): Promise<number> =>
       (await server.call('GET /api/items:list?filter={"label":"counted"}')).body.meta.count;
     expect(await count()).toBe(0);

@@ -1,4 +1,7 @@
-/** PostgreSQL that is cut off, refuses, is full or silent: requests end in time with 503, and the server goes on when it is back. */
+/**
+ * A PostgreSQL that disconnects, refuses connections, is full or does not reply: requests end in time with 503, and the
+ * server continues when PostgreSQL is available again.
+ */
 import pg from 'pg';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { readConfig } from '../../src/base/config.ts';
@@ -43,7 +46,7 @@ describeEngines('a database outage', (engine) => {
     await store.remove();
   });
 
-  /** Without the checks of `call`, which ask the database too. */
+  /** Sends a request without the checks of `call`, which also query the database. */
   async function ask(request: string, body?: unknown, headers: Record<string, string> = {}): Promise<Reply> {
     const [method, path] = request.split(/ (.*)/) as [string, string];
     const response = await fetch(server.running.url + encodeURI(path), {
@@ -80,7 +83,7 @@ describeEngines('a database outage', (engine) => {
       };
     };
     stream = new EventStream(await listen());
-    // The proxy is in front of the coordinator of a Citus cluster, and stores are opened on other nodes.
+    // The proxy is only in front of the coordinator of a Citus cluster, and stores are opened on other nodes.
     if (inject('clusterNodes') !== null) return;
     await server.data('POST /api/applications:stop?filterByTk=shop');
     cutAt('server_encoding');
@@ -91,7 +94,7 @@ describeEngines('a database outage', (engine) => {
     expect((await ask('GET /api/items:list')).status).toBe(200);
   });
 
-  test('refused connections are answered with 503, and later requests succeed', async () => {
+  test('refused connections are answered with 503, and requests succeed as soon as connections are accepted again', async () => {
     proxy.refuse();
     const filter = JSON.stringify({ n: { $gt: 0 } });
     const replies = await Promise.all([
@@ -114,7 +117,7 @@ describeEngines('a database outage', (engine) => {
     expect((await ask('POST /api/items:create', { n: 3 })).status).toBe(200);
   });
 
-  test('a commit whose reply is lost is answered with 500, and is done once under its Idempotency-Key', async () => {
+  test('a write whose COMMIT gets no reply is answered with 500, and a retry with its Idempotency-Key does not repeat it', async () => {
     const headers = { 'idempotency-key': 'lost-commit' };
     proxy.onRequest = (text, connection) => {
       if (!text.includes('COMMIT')) return;
@@ -135,7 +138,7 @@ describeEngines('a database outage', (engine) => {
     expect((await ask(`GET /api/items:list?filter=${filter}&fields=n`)).body.data).toEqual([{ n: 40 }, { n: 41 }]);
   });
 
-  test('requests wait for a connection if PostgreSQL grants few', async () => {
+  test('requests wait for a connection if PostgreSQL allows only a few', async () => {
     await administer('CREATE ROLE few LOGIN CONNECTION LIMIT 4; GRANT postgres TO few');
     const url = Object.assign(new URL(store.databaseUrl!), { username: 'few' }).href;
     const small = await TestServer.start(reachedBy(engine, store, url));
@@ -153,8 +156,8 @@ describeEngines('a database outage', (engine) => {
           }),
         );
       expect(new Set(await burst())).toEqual(new Set([200]));
-      // Other servers take what was free: the server does not know of it beforehand.
-      // One connection is that of the group of servers.
+      // Other servers use the connections that were free, which this server does not know in advance.
+      // One of the connections belongs to the coordination of the servers.
       await administer('ALTER ROLE few CONNECTION LIMIT 2');
       await administer(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename='few' ORDER BY backend_start DESC LIMIT 2",
@@ -188,7 +191,7 @@ describeEngines('a database outage', (engine) => {
     other.stop();
   }, 30_000);
 
-  test('a database that does not reply does not hold a request for long', async () => {
+  test('a database that does not reply does not delay a request for long', async () => {
     expect((await ask('GET /api/items:list')).status).toBe(200);
     proxy.silence();
     const began = performance.now();
@@ -202,7 +205,7 @@ describeEngines('a database outage', (engine) => {
     proxy.speak();
     const made = await ask('POST /api/items:create', { n: 50 });
     expect(made.status).toBe(200);
-    // What happened meanwhile has been told to who listened all the time.
+    // A stream that stayed open has received the events of all these writes.
     const names: string[] = [];
     for (let tk = ''; tk !== String(made.body.data.id); ) {
       const { data } = await stream.next();

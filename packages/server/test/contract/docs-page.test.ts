@@ -57,7 +57,7 @@ describe('the reference page over HTTP', () => {
   });
 
   test.each(['/docs/page.js', '/docs/page.css', '/docs/scalar.js'])(
-    '%s is compressed, and answered with 304 while it is unchanged',
+    '%s is compressed, and answered with 304 if it is unchanged',
     async (path) => {
       const response = await fetched(path);
       expect([response.status, response.headers.get('content-encoding')]).toEqual([200, 'gzip']);
@@ -111,7 +111,7 @@ describe.skipIf(chromium === null)('the reference page in Chromium', () => {
     expect(misdeeds).toEqual(none);
   });
 
-  test('shows the operations of the role of an API key', { timeout: long }, async () => {
+  test('shows the operations that the role of an API key permits', { timeout: long }, async () => {
     await show(server.tokens.get('reader')!);
     await page
       .getByRole('button', { name: 'posts' })
@@ -124,7 +124,7 @@ describe.skipIf(chromium === null)('the reference page in Chromium', () => {
     expect(misdeeds).toEqual(none);
   });
 
-  test('shows texts of definitions as text, whatever they contain', { timeout: long }, async () => {
+  test('shows texts of definitions as plain text, whatever they contain', { timeout: long }, async () => {
     let opened = false;
     page.once('dialog', () => (opened = true));
     await page
@@ -139,7 +139,7 @@ describe.skipIf(chromium === null)('the reference page in Chromium', () => {
     expect([opened, misdeeds.violations, misdeeds.errors]).toEqual([false, [], []]);
   });
 
-  test('executes a list in the role and only with chosen parameters', { timeout: long }, async () => {
+  test('executes a list with the permissions of the role and only chosen parameters', { timeout: long }, async () => {
     await page
       .getByRole('button', { name: 'posts' })
       .or(page.getByRole('link', { name: 'posts' }))
@@ -168,7 +168,7 @@ describe.skipIf(chromium === null)('the reference page in Chromium', () => {
     expect(await page.inputValue('input[name=token]')).toBe('');
   });
 
-  test('reports a refusal and keeps the former document', { timeout: long }, async () => {
+  test('reports a refusal and keeps the previous document', { timeout: long }, async () => {
     await show('nonsense');
     await state(/invalid or missing token/);
     expect(await page.locator('#state').getAttribute('data-failed')).not.toBeNull();

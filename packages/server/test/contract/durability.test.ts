@@ -22,7 +22,7 @@ describe('durability (sqlite)', () => {
     await server.data('POST /api/collections:create', { body: definition });
     const since = await server.lastCursor();
     const { changes, journal } = server.running.applications.main;
-    await journal.openFlushedStore(); // what it still had to write would stand among the syncs
+    await journal.openFlushedStore(); // pending journal entries would otherwise be written among the syncs
     const end = changes.subscribe(() => log.push('event'));
     log.length = 0;
     hold = true;
@@ -73,7 +73,7 @@ describe('durability (sqlite)', () => {
     expect(openLogs()).toEqual(before);
   });
 
-  test('acknowledged writes and their events exist after kill -9', async () => {
+  test('acknowledged writes and their events still exist after kill -9', async () => {
     const store = await sqlite.store(true);
     const acknowledged: number[] = [];
     for (let round = 0; round < 3; round += 1) {
@@ -90,7 +90,8 @@ describe('durability (sqlite)', () => {
         }
       };
       const writers = [0, 1, 2, 3].map((offset) => writer(round * 100_000 + offset));
-      // At another moment each time, and on a busy machine not before something was acknowledged.
+      // The process is killed at another moment in each round. On a busy machine, the kill waits until some writes were
+      // acknowledged.
       const few = acknowledged.length + 5;
       await new Promise((resolve) => setTimeout(resolve, 150 + round * 50));
       await expect.poll(() => acknowledged.length, { timeout: 30_000 }).toBeGreaterThan(few);
@@ -101,7 +102,7 @@ describe('durability (sqlite)', () => {
   });
 });
 
-/** Write-ahead logs that this process holds open, by path; none where the system does not tell. */
+/** The write-ahead logs that this process has open, by path; empty on systems without /proc. */
 function openLogs(): string[] {
   const folder = '/proc/self/fd';
   if (!existsSync(folder)) return [];
@@ -109,7 +110,7 @@ function openLogs(): string[] {
     try {
       return readlinkSync(join(folder, descriptor));
     } catch {
-      return ''; // closed meanwhile
+      return ''; // the file was closed in the meantime
     }
   });
   return paths.filter((path) => path.includes('.db')).sort();

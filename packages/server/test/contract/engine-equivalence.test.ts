@@ -10,7 +10,7 @@ const seed = Number(process.env['RANDOM_SEED'] ?? 4711);
 const skipped = inject('postgresSkipped');
 const clock = { now: () => Date.parse('2026-11-21T08:00:00.000Z') };
 
-/** What both engines must answer alike: everything but the request's id and generated ids. */
+/** The part of a reply that must be the same on both engines: everything except the request id and generated ids. */
 function comparable(text: string): string {
   const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
   return text.replace(uuid, '<uuid>').replace(/"requestId":"[^"]*"/, '');
@@ -43,7 +43,7 @@ test.skipIf(skipped !== null)(
 const recordPrograms = Number(process.env['RECORD_PROGRAMS'] ?? 300);
 
 test.skipIf(skipped !== null)(
-  'random programs about records get the same replies on both engines, and leave the same records',
+  'random programs about records get the same replies and leave the same records on both engines',
   { timeout: 3_600_000 },
   async () => {
     const servers = await Promise.all([sqlite, postgres].map((engine) => TestServer.start(engine, { clock })));

@@ -4,13 +4,13 @@ import type { Json } from '../support/json.ts';
 import { ServerProcess } from '../support/server-process.ts';
 import { SocketClient } from '../support/socket-client.ts';
 
-/** `EVENT_SYNC_WRITES=10000 EVENT_SYNC_KILLS=20 vitest run event-sync` does as many. */
+/** For a larger run: `EVENT_SYNC_WRITES=10000 EVENT_SYNC_KILLS=20 vitest run event-sync`. */
 const writesWanted = Number(process.env['EVENT_SYNC_WRITES'] ?? 300);
 const rounds = Number(process.env['EVENT_SYNC_KILLS'] ?? 2);
 const writers = 4;
 const timeout = 60_000 + writesWanted * 40 + rounds * 5000;
 
-/** A copy of a collection that lives on events alone once it is made. */
+/** A copy of a collection that is only updated by events after it was first read. */
 class Copy {
   readonly records = new Map<string, Json>();
   readonly #filter: object | undefined;
@@ -23,9 +23,9 @@ class Copy {
   }
 
   /**
-   * Subscribes; the first time it also reads what is there, afterwards it goes on from its last event.
+   * Subscribes. The first time, it also reads all existing records; later it continues after its last event.
    *
-   * @returns whether it was told to begin anew, which it then does.
+   * @returns whether the server required a reload, which this method then does.
    */
   async connect(server: ServerProcess): Promise<boolean> {
     this.#client = await SocketClient.connect(server.url);
@@ -47,7 +47,7 @@ class Copy {
     return anew;
   }
 
-  /** Applies what was heard; @returns whether the event of a record was among it. */
+  /** Applies the received events. @returns whether one of them was about the record `tk`. */
   take(tk: string): boolean {
     const { heard } = this.#client!;
     for (; this.#taken < heard.length; this.#taken += 1) {
@@ -68,7 +68,7 @@ class Copy {
     await this.#client!.until(() => (this.take(tk) ? true : undefined));
   }
 
-  /** What a killed server's clients have: all that came before. */
+  /** Closes the client of a killed server, after all received events were applied. */
   async drop(): Promise<void> {
     await this.#client!.end();
     this.take('');
@@ -85,7 +85,7 @@ async function tableOf(server: ServerProcess, filter?: object): Promise<Json[]> 
   }
 }
 
-/** Writes at random until the server is gone. @param wrote is called for each one that was done. */
+/** Makes random writes until the server is gone. @param wrote is called after each successful write. */
 async function writeOn(server: ServerProcess, wrote: () => void): Promise<void> {
   let highest = 50;
   for (;;) {
@@ -135,7 +135,7 @@ describeEngines('a copy that is kept current by events', (engine) => {
     return anew;
   };
 
-  /** Writes under way when the server is killed; the copies keep what they have heard. */
+  /** Kills the server during writes; the copies keep the events that they received. */
   const round = async (count: number): Promise<void> => {
     let writes = 0;
     const writing = Array.from({ length: writers }, () => writeOn(server, () => (writes += 1)));
@@ -165,7 +165,7 @@ describeEngines('a copy that is kept current by events', (engine) => {
     await compare();
   });
 
-  test('is told to reload after a restored backup, and equals the table again', { timeout: 240_000 }, async () => {
+  test('must reload after a backup was restored, and then equals the table again', { timeout: 240_000 }, async () => {
     await server.kill();
     await Promise.all(copies.map((copy) => copy.drop()));
     const putBack = await store.copy();
@@ -174,7 +174,7 @@ describeEngines('a copy that is kept current by events', (engine) => {
     await round(30);
     await putBack();
     server = await ServerProcess.start(store);
-    // What the copies were told of last is not there any more, and other writes stand in its place.
+    // The last events that the copies received no longer exist, and other writes have their positions.
     for (let n = 0; n < 40; n += 1) await server.data('things:create', { n, on: true });
     expect(await connect()).toEqual([true, true]);
     await compare();

@@ -4,7 +4,7 @@ import { describeEngines } from '../support/engines.ts';
 import { sendRequest } from '../support/http-client.ts';
 import { type LargeCollectionServer, startLargeCollectionServer } from '../support/large-collection-server.ts';
 
-/** A million by HOPELESS_RECORDS; the suite takes fewer, so that others find their turn. */
+/** `HOPELESS_RECORDS=1000000` for a long run. The suite uses fewer records, so that it does not delay other tests. */
 const records = Number(process.env['HOPELESS_RECORDS'] ?? 120_000);
 
 interface Hopeless {
@@ -20,7 +20,7 @@ const conditions = (pattern: (index: number) => string): object => ({
   $or: Array.from({ length: 400 }, (_, index) => ({ words: { $like: pattern(index) } })),
 });
 
-/** Requests that nobody should send, over a table in which no index helps them: answered, or ended. */
+/** Expensive requests on a table without any usable index: each is answered or aborted. */
 const hopeless: readonly Hopeless[] = [
   {
     name: 'a search in the text of a relation',
@@ -114,7 +114,7 @@ describeEngines('expensive requests next to others', (engine) => {
   }, 120_000);
   afterAll(() => store.remove());
 
-  /** How long gets take while work runs, in milliseconds, sorted. */
+  /** The response times of gets during the work, in milliseconds, sorted. */
   async function waitsBeside(work: Promise<unknown>): Promise<number[]> {
     let going = true;
     void work.finally(() => {
@@ -128,7 +128,7 @@ describeEngines('expensive requests next to others', (engine) => {
       const { status } = await sendRequest(url, { method: 'GET', headers: store.headers });
       expect(status).toBe(200);
       waits.push(performance.now() - from);
-      await pause(1); // so that the gets do not take a processor of their own
+      await pause(1); // so that the gets do not use a whole processor
     }
     return waits.sort((one, other) => one - other);
   }
@@ -151,11 +151,11 @@ describeEngines('expensive requests next to others', (engine) => {
       const text = await reply.text();
       if (says) expect(text).toContain(says);
       expect(text).not.toContain('Internal');
-      // Of fewer it is the longest. A machine that is busy with other things slows all gets alike.
+      // With fewer than 300 samples, the 99th percentile would be the maximum. A busy machine slows all gets equally.
       if (waits.length >= 300) expect(p99).toBeLessThan(250 + 10 * quiet.at(-1)!);
     });
 
-  test('the changed field contains every value', async () => {
+  test('the expensive update has changed every record', async () => {
     const reply = await fetch(`${store.server.url}/api/items:list?filter={"n":"${records - 1}"}&fields=n`, {
       headers: store.headers,
     });

@@ -18,7 +18,7 @@ const tablinum = fileURLToPath(new URL('../../bin/tablinum.js', import.meta.url)
 const formats = ['csv', 'xlsx', 'json', 'ndjson'] as const;
 type Format = (typeof formats)[number];
 
-/** Exports that last: what happens to the caller's rights meanwhile. */
+/** Exports that take long: permissions change while they run. */
 describeEngines('long-running exports', (engine) => {
   const records = 3000;
   let server: TestServer;
@@ -32,7 +32,7 @@ describeEngines('long-running exports', (engine) => {
     await server.data('POST /api/roles:create', { body: { name: 'reader' } });
     const permission = { role: 'reader', resource: 'items', actions: ['list', 'get', 'export'] };
     await server.data('POST /api/permissions:create', { body: permission });
-    // Texts that do not compress, so that the export is far from its end when its first bytes arrive.
+    // These texts do not compress, so most of the export is still unread when its first bytes arrive.
     const text = (): string => randomBytes(5700).toString('base64');
     for (let from = 0; from < records; from += 500)
       await server.data('POST /api/items:create', {
@@ -41,7 +41,7 @@ describeEngines('long-running exports', (engine) => {
   }, 60_000);
   afterAll(() => server.stop());
 
-  /** What arrives of an export; `meanwhile` runs after its first bytes. */
+  /** Reads an export. `meanwhile` runs after the first bytes have arrived. */
   async function read(
     format: Format,
     token: string,
@@ -64,7 +64,7 @@ describeEngines('long-running exports', (engine) => {
   }
 
   for (const format of formats)
-    test(`${format}: an export ends when the permission is withdrawn, and the client notices it`, async () => {
+    test(`${format}: an export ends when the permission is revoked, and the client can detect that it is incomplete`, async () => {
       const token = await server.createKey('reader');
       const [{ id }] = await server.data('GET /api/permissions:list?filter={"role":"reader"}');
       const change = (actions: string[]): Promise<unknown> =>
@@ -77,7 +77,7 @@ describeEngines('long-running exports', (engine) => {
     });
 
   for (const format of ['csv', 'xlsx'] as const)
-    test(`${format}: a table ends when the role may no longer read one of its columns`, async () => {
+    test(`${format}: the export ends when the role may no longer read one of its columns`, async () => {
       const token = await server.createKey('reader');
       const [{ id }] = await server.data('GET /api/permissions:list?filter={"role":"reader"}');
       const change = (exceptFields: string[] | null): Promise<unknown> =>
@@ -87,7 +87,7 @@ describeEngines('long-running exports', (engine) => {
       expect(isComplete).toBe(false);
     });
 
-  /** Stores an export; `meanwhile` runs after its first bytes are stored. */
+  /** Stores an export as a file. `meanwhile` runs after the first bytes have been stored. */
   async function store(
     format: Format,
     token: string,
@@ -145,7 +145,7 @@ describeEngines('long-running exports', (engine) => {
     const abort = new AbortController();
     const closed = async (): Promise<void> => {
       abort.abort();
-      await new Promise((resolve) => setTimeout(resolve, 200)); // until the server knows
+      await new Promise((resolve) => setTimeout(resolve, 200)); // until the server has noticed the abort
     };
     const { status, failure } = await store('ndjson', token, closed, abort.signal);
     expect([status, await failure]).toEqual([0, expect.objectContaining({ code: 'STOPPING' })]);
@@ -159,7 +159,7 @@ describeEngines('long-running exports', (engine) => {
 });
 
 describeEngines('a server that is killed while it exports', (engine) => {
-  test('ends every file so that its client notices it, and leaves nothing', { timeout: 60_000 }, async () => {
+  test('ends every file so that the client can detect the error, and leaves nothing', { timeout: 60_000 }, async () => {
     const store = await engine.store();
     const server = await ServerProcess.start(store);
     const fields = [{ name: 'text', type: 'text' }];
@@ -196,7 +196,7 @@ describeEngines('a server that is killed while it exports', (engine) => {
       timeout: 20_000,
       interval: 1,
     });
-    command.kill('SIGSTOP'); // so that it cannot have read everything when the server is killed
+    command.kill('SIGSTOP'); // so that the command cannot have read everything before the server is killed
     const readers = await Promise.all(formats.map(open));
     await server.kill();
     command.kill('SIGCONT');
@@ -222,7 +222,7 @@ describeEngines('a server that is killed while it exports', (engine) => {
   });
 });
 
-test('an export of many records needs bounded memory, and one that is abandoned leaves nothing', {
+test('an export of many records needs bounded memory, and an aborted export leaves nothing', {
   timeout: 120_000,
 }, async () => {
   const records = Number(process.env['EXPORT_RECORDS'] ?? 40_000);

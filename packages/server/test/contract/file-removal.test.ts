@@ -11,7 +11,7 @@ import { ServerProcess } from '../support/server-process.ts';
 
 const day = unreferencedGraceMilliseconds;
 
-/** A server whose clock a test moves, and how many blobs of files it has. */
+/** A server whose clock a test moves, and the number of its blobs. */
 class SweptServer {
   readonly server: TestServer;
   readonly #move: (milliseconds: number) => void;
@@ -29,7 +29,10 @@ class SweptServer {
     });
   }
 
-  /** Lets time pass. The files of a store are as old as the disk says, so the sweep gets the time of the clock. */
+  /**
+   * Lets time pass and sweeps. The age of a file is the one that the disk reports, so the sweep gets the time of the
+   * test clock.
+   */
   async sweepAfter(days: number): Promise<void> {
     this.#move(days * day + 1000);
     const { files, clock } = this.server.running.applications.main;
@@ -44,7 +47,7 @@ class SweptServer {
 }
 
 describeEngines('removal of files', (engine) => {
-  test('what no record refers to is removed after a day, and all other bytes stay', async () => {
+  test('files that no record refers to are removed after a day, and all other bytes stay', async () => {
     const swept = await SweptServer.start(engine);
     const { server } = swept;
     const upload = (name: string, content = name): Promise<{ id: number; url: string }> =>
@@ -76,7 +79,7 @@ describeEngines('removal of files', (engine) => {
       expect: { status: 422, code: 'VALUE_INVALID' },
     });
 
-    // The bytes end with the collection.
+    // The bytes are removed after the collection was destroyed.
     await server.data('POST /api/collections:destroy?filterByTk=posts');
     await swept.sweepAfter(1);
     await swept.sweepAfter(1);
@@ -84,7 +87,7 @@ describeEngines('removal of files', (engine) => {
     await server.stop();
   });
 
-  test('a relation that forbids to delete a file does not stop the removal of others', async () => {
+  test('a relation with onDelete "restrict" on one file does not stop the removal of other files', async () => {
     const swept = await SweptServer.start(engine);
     const { server } = swept;
     const fields = [{ name: 'file', type: 'belongsTo', target: 'files', onDelete: 'restrict' }];
@@ -98,7 +101,7 @@ describeEngines('removal of files', (engine) => {
     await server.stop();
   });
 
-  test('a file that is used while it is swept stays', async () => {
+  test('a file that a record starts to use during a sweep stays', async () => {
     const swept = await SweptServer.start(engine);
     const { server } = swept;
     const { id } = await uploadFile(server, { name: 'late.txt', content: 'late' }, 'admin');
@@ -107,7 +110,7 @@ describeEngines('removal of files', (engine) => {
       server.call('POST /api/posts:create', { body: { papers: [id] } }),
       files.sweep(clock.now() + day + 1000),
     ]);
-    // Either the sweep came first, and the file is gone, or the record has it with its bytes.
+    // If the sweep came first, the file is gone; otherwise the record has the file with its bytes.
     const bytes = await fetchBytes(server, `/api/files/${id}`, { as: 'admin' });
     expect([created.status, bytes.status]).toEqual(created.status === 200 ? [200, 200] : [422, 404]);
     await server.stop();
@@ -123,7 +126,7 @@ describeEngines('removal of files', (engine) => {
     const { body } = await sendFiles(server, '/api/files:upload', { as: 'shop', files, headers });
     const { url } = body.data[0];
     expect(await (await fetchBytes(server, url, { as: 'shop', headers })).text()).toBe('of the shop');
-    // Another application does not have the file.
+    // Another application cannot read the file.
     expect((await fetchBytes(server, url, { as: 'admin' })).status).toBe(404);
     await server.data('POST /api/applications:destroy?filterByTk=shop&confirm=shop');
     expect(listBlobFiles(server.store.dataDir)).toEqual([]);
@@ -140,7 +143,7 @@ describeEngines('a server that is killed while files are uploaded and exports ar
   });
   afterEach(() => store.remove());
 
-  test('has the bytes of every record, and no others for ever', async () => {
+  test('the bytes of every record exist, and no other bytes remain', async () => {
     const fields = [{ name: 'file', type: 'file', required: true }];
     await server.data('collections:create', { name: 'reports', fields });
     let acknowledged = 0;
@@ -165,7 +168,7 @@ describeEngines('a server that is killed while files are uploaded and exports ar
       Array.from({ length: 300 }, (_, index) => ({ text: `${index} `.repeat(5000) })),
     );
     let exported = 0;
-    // A file that changes each time, and that is large enough to be incomplete when the server is killed.
+    // A file that changes each time, and that is so large that it is incomplete when the server is killed.
     const storeExports = async (): Promise<void> => {
       for (let last = 299; await server.data('texts:storeExport', { filter: { id: { $gt: 300 - last } } }); last -= 1)
         exported += 1;
@@ -182,7 +185,7 @@ describeEngines('a server that is killed while files are uploaded and exports ar
       engine.name === 'sqlite' ? Promise.resolve(listBlobFiles(store.dataDir).length) : countBlobRows(store);
     let days = 0;
     let records: Json[] = [];
-    // PostgreSQL may still end what the killed server has begun.
+    // PostgreSQL may still complete a statement of the killed server.
     await vi.waitFor(
       async () => {
         days += 2;

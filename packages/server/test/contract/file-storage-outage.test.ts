@@ -1,4 +1,7 @@
-/** A bucket that is down, slow, or refuses access: uploads end with 503 and leave nothing half done, and records still work. */
+/**
+ * A bucket that is unavailable or slow, or refuses access: uploads end with 503 and leave no incomplete file, and
+ * records still work.
+ */
 import { hash, randomBytes } from 'node:crypto';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -60,7 +63,7 @@ test.each([
   expect(server.running.health.problems).toEqual([]);
 });
 
-test('faults that pass are not noticed', async () => {
+test('temporary faults are retried, and requests succeed', async () => {
   const seen = new Map<string, number>();
   s3.fault = (line) => {
     const count = (seen.get(line) ?? 0) + 1;
@@ -86,7 +89,7 @@ test('while the service is slow, other requests go on', async () => {
   expect((await sending).map(({ status }) => status)).toEqual(Array(6).fill(200));
 });
 
-test('a service that is killed in the middle of an upload stores nothing, and works again when it is back', async () => {
+test('if the service is killed in the middle of an upload, nothing is stored, and uploads work again after its restart', async () => {
   const file = await uploadFile(server, { name: 'before.txt', content: 'before' }, 'admin');
   const [files, keys] = [await countFiles(), s3.keys()];
   s3.fault = (line) => {
@@ -104,7 +107,7 @@ test('a service that is killed in the middle of an upload stores nothing, and wo
   await s3.listen();
   expect(s3.keys()).toEqual(keys);
   expect(await (await fetchBytes(server, file['url'], { as: 'admin' })).text()).toBe('before');
-  // What the dead service could not be told to abort is swept a day later.
+  // The killed service could not receive the abort, so the incomplete upload is swept a day later.
   expect(s3.uploads()).toHaveLength(1);
   const { blobs } = server.running.applications.main.files;
   const left = (await blobs.findStoredBefore(fileScope, Date.now() + 60_000)).filter((name) => name.startsWith('in-'));
@@ -115,7 +118,7 @@ test('a service that is killed in the middle of an upload stores nothing, and wo
   expect(s3.uploads()).toEqual([]);
 });
 
-test('bytes that are not those of the hash are not sent as a complete file', async () => {
+test('bytes that do not match the hash are not sent as a complete file', async () => {
   const file = await uploadFile(server, { name: 'c.txt', content: 'to be damaged' }, 'admin');
   const object = join(s3.folder, bucket, `outage/1/0/${hash('sha256', 'to be damaged')}._S3rver_object`);
   const before = readFileSync(object);
@@ -127,7 +130,7 @@ test('bytes that are not those of the hash are not sent as a complete file', asy
   expect(await (await fetchBytes(server, file['url'], { as: 'admin' })).text()).toBe('to be damaged');
 });
 
-test('a blob that another server stores again while it is removed can still be read', async () => {
+test('a blob that another server stores again while it is being removed can still be read', async () => {
   const { blobs } = server.running.applications.main.files;
   const bytes = Buffer.from('stored again');
   const sha256 = hash('sha256', bytes);
@@ -149,12 +152,12 @@ test('a blob that another server stores again while it is removed can still be r
   expect(s3.keys().filter((each) => each.includes('/7/'))).toEqual([`outage/1/7/removed-${sha256}`]);
   expect(String(await blobs.get(7, sha256))).toBe('stored again');
   await blobs.remove(7, [sha256], Date.now() - unreferencedGraceMilliseconds);
-  expect(String(await blobs.get(7, sha256))).toBe('stored again'); // its second life is not a day old
+  expect(String(await blobs.get(7, sha256))).toBe('stored again'); // the second copy is not a day old
   await blobs.remove(7, [sha256], Date.now() + 60_000);
   expect(await blobs.get(7, sha256)).toBeNull();
 });
 
-test('a blob that another server removes at the same time is not a failure', async () => {
+test('it is not an error if another server removes the same blob at the same time', async () => {
   const { blobs } = server.running.applications.main.files;
   const bytes = Buffer.from('removed by two');
   const sha256 = hash('sha256', bytes);
@@ -169,7 +172,7 @@ test('a blob that another server removes at the same time is not a failure', asy
   expect(await blobs.get(8, sha256)).toBeNull();
 });
 
-test('a server that is killed in the middle of an upload leaves what the sweep removes', async () => {
+test('if a server is killed in the middle of an upload, the sweep removes the incomplete upload', async () => {
   const store = await sqlite.store(true);
   const own = await ServerProcess.start(store, s3.env('killed'));
   const arrived = Promise.withResolvers<void>();
@@ -195,7 +198,7 @@ test('a server that is killed in the middle of an upload leaves what the sweep r
 });
 
 describeEngines('a bucket that is set later', (engine) => {
-  test('gets the earlier files by a command, while the server runs', async () => {
+  test('a command moves the earlier files to it while the server runs', async () => {
     const store = await engine.store(true);
     const shared = shareStore(engine, store);
     const before = await TestServer.start(shared);
@@ -226,7 +229,7 @@ describeEngines('a bucket that is set later', (engine) => {
     await expect(runFilesCommand([], config)).rejects.toThrow('Usage');
     await expect(runFilesCommand(['move'], { ...config, s3: null })).rejects.toThrow('Usage');
     await after.stop();
-    // They are in no other place.
+    // The moved files exist nowhere else.
     const without = await TestServer.start(shared);
     expect(await without.running.applications.main.files.blobs.scopes()).toEqual(engine === postgres ? [] : [0]);
     expect((await fetchBytes(without, small['url'], { as: 'admin' })).status).toBe(404);
@@ -234,7 +237,7 @@ describeEngines('a bucket that is set later', (engine) => {
     await store.remove();
   });
 
-  test('has all new files, and earlier ones are still read and removed where they are', async () => {
+  test('stores all new files, and earlier files are still read and removed in their previous storage', async () => {
     const store = await engine.store(true);
     const shared = shareStore(engine, store);
     const before = await TestServer.start(shared);
@@ -255,7 +258,7 @@ describeEngines('a bucket that is set later', (engine) => {
     expect(await blobs.findStoredBefore(fileScope, Date.now() + 60_000)).toHaveLength(2);
     await blobs.remove(fileScope, [hash('sha256', 'early')], Date.now() + 60_000);
     expect(await blobs.get(fileScope, hash('sha256', 'early'))).toBeNull();
-    // An application that is destroyed takes its files with it.
+    // The files of a destroyed application are deleted with it.
     await after.data('POST /api/applications:create', { body: { name: 'shop' } });
     const { token } = await after.data('POST /api/applications:enter?filterByTk=shop');
     after.tokens.set('shop', token);
@@ -270,7 +273,7 @@ describeEngines('a bucket that is set later', (engine) => {
     await store.remove();
   });
 
-  test('is used by several servers on one database, and by no server on another', async () => {
+  test('can be used by several servers with the same database, but not by a server with another database', async () => {
     const store = await engine.store(true);
     const env = s3.env(`shared-${engine.name}`);
     const one = await TestServer.start(shareStore(engine, store), { env });
@@ -299,7 +302,7 @@ test.each([
   ['an unknown key', { FILES_S3_ACCESS_KEY_ID: 'nobody' }, /key is unknown. Correct FILES_S3_ACCESS_KEY_ID/],
   ['a service that is not there', { FILES_S3_ENDPOINT: 'http://127.0.0.1:9' }, /nothing listens there/],
   ['TLS where there is none', { FILES_S3_ENDPOINT: 'https' }, /does not speak TLS/],
-])('%s is a clear failure at the start', async (name, wrong: Record<string, string>, sentence) => {
+])('%s is reported as a clear error at startup', async (name, wrong: Record<string, string>, sentence) => {
   const store = await sqlite.store(true);
   const prefix = `start-${name.replaceAll(' ', '-')}`;
   const env = { ...s3.env(prefix), ...wrong };
@@ -313,7 +316,7 @@ test.each([
   expect(failure?.message).toContain('FILES_S3_');
   expect(failure?.message).not.toMatch(new RegExp(`${secretAccessKey}|a wrong secret|\\n`));
   expect(failure?.constructor.name).toBe('StartFailure');
-  // The folder is free for the next start.
+  // The failed start does not block the next start on the same folder.
   const again = await TestServer.start(shareStore(sqlite, store), { env: s3.env(prefix), signIn: false });
   await again.stop();
   await store.remove();

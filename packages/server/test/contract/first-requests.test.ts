@@ -1,7 +1,9 @@
 /**
- * The first request that a server gets after another server has changed definitions or permissions: every record action after
- * every kind of change has the effect that it has on the server that made the change, and a permission that was revoked there is
- * refused. Requests are sent without the checks of {@link TestServer.call}, which would make the server current beforehand.
+ * The first request that a server gets after another server has changed definitions or permissions. After every kind of
+ * change,
+ * every record action must have the same effect as on the server that made the change, and a revoked permission must be
+ * refused. Requests are sent without the checks of {@link TestServer.call}, because these would update the server
+ * first.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -16,14 +18,17 @@ interface Reply {
   readonly body: Json;
 }
 
-/** What an action answered, and what the records are like afterwards. */
+/** The reply to an action, and the records after it. */
 interface Outcome {
   readonly status: number;
   readonly body: unknown;
   readonly effect: unknown;
 }
 
-/** What the other server changes, one after the other, in each round. Fields that it adds have names that begin with `extra`. */
+/**
+ * The changes that the other server makes one after the other in each round. The names of the fields that it adds begin
+ * with `extra`.
+ */
 const changes: readonly (readonly [string, (round: number, permission: number) => readonly [string, unknown?]])[] = [
   [
     'a field was created',
@@ -72,7 +77,7 @@ const changes: readonly (readonly [string, (round: number, permission: number) =
   ],
 ];
 
-/** Actions that one change makes the first ones of as many servers. */
+/** The number of actions in a group. After a change, each action of a group is the first request to its own server. */
 const perGroup = 9;
 
 const mayAll = (resource: string): object => ({
@@ -80,7 +85,7 @@ const mayAll = (resource: string): object => ({
   resource,
   actions: ['list', 'get', 'create', 'update', 'destroy', 'history'],
 });
-/** How the other server takes everything from the scribe, and gives it back. */
+/** How the other server revokes all permissions of the role `scribe`, and grants them again. */
 const revocations: readonly (readonly [
   string,
   readonly (readonly [string, unknown?])[],
@@ -98,7 +103,7 @@ const revocations: readonly (readonly [
   ],
 ];
 
-/** Members of replies that differ from record to record. */
+/** Members of replies whose values differ between records. */
 const differing = /^(extra.*|id|.*Id|.*At|at|requestId|token|createdBy|updatedBy)$/;
 
 describeEngines('first requests after a change made on another server', (engine) => {
@@ -157,7 +162,10 @@ describeEngines('first requests after a change made on another server', (engine)
     return reply.body.data;
   };
 
-  /** Records for one action. What concerns users and permissions is made only where it is needed: it changes the version. */
+  /**
+   * Creates records for one action. Users and permissions are only created if the action needs them, because that
+   * changes the access version.
+   */
   async function prepare({ name }: Action): Promise<Given> {
     number += 1;
     const tag = `t${number}`;
@@ -197,7 +205,7 @@ describeEngines('first requests after a change made on another server', (engine)
     return String(entries[0].id);
   }
 
-  /** What the records of a tag are, as the server sees them that made the change. */
+  /** The records with a tag, as the server that made the change returns them. */
   const effect = ({ tag }: Given): Promise<Json> =>
     done('POST /api/batch', {
       operations: [
@@ -207,7 +215,7 @@ describeEngines('first requests after a change made on another server', (engine)
       ],
     });
 
-  /** Without what differs from record to record. */
+  /** Removes the values that differ between records. */
   const alike = (value: unknown, { tag }: Given): unknown =>
     JSON.parse(
       JSON.stringify(value, (name, each) => (differing.test(name) ? undefined : each))

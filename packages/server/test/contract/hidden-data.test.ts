@@ -39,7 +39,10 @@ describeEngines('hidden data', (engine) => {
 
   const callerOf = (role: string): Caller => ({ role, user, calendar: { now, zone: 'UTC' } });
 
-  /** The same definitions and permissions in both applications, over data that differs where it is hidden. */
+  /**
+   * Creates both applications with the same definitions and permissions. Their data only differs in values that the
+   * role cannot see.
+   */
   async function install(draw: Draw): Promise<RandomDataset | null> {
     const random = makeRandomDataset(draw, `h${count}`);
     const { schema, dataset: world, role, permissions } = random;

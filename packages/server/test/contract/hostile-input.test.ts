@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { describeEngines } from '../support/engines.ts';
 import { type Reply, TestServer } from '../support/scenario.ts';
 
-/** Texts that end literals, start comments, name functions, or are odd in themselves. */
+/** Texts that terminate literals, start comments, look like function calls, or contain unusual characters. */
 const texts = [
   `'; DROP TABLE users; --`,
   `" OR "1"="1`,
@@ -38,7 +38,9 @@ describeEngines('hostile input', (engine) => {
   });
   afterAll(() => server.stop());
 
-  /** Nothing fails inside, says SQL, or changes anything. */
+  /**
+   * Expects that the request causes no internal error, that the reply contains no SQL, and that nothing was changed.
+   */
   async function harmless(request: string, body?: unknown, quoted = ''): Promise<Reply> {
     const reply = await server.call(request, body === undefined ? {} : { body });
     expect(reply.status, reply.text).toBeLessThan(500);
@@ -49,7 +51,10 @@ describeEngines('hostile input', (engine) => {
     return reply;
   }
 
-  /** Text that PostgreSQL does not take, wherever a caller's text may come to a statement: [request, status]. */
+  /**
+   * Requests with text that PostgreSQL does not accept, in every place where text of a caller can reach a statement:
+   * [request, body, status].
+   */
   const illFormed = (text: string): [string, unknown, (number | undefined)?][] => [
     ['POST auth:signIn', { email: `a${text}@b.test`, password: text }, 401],
     ['POST auth:signIn', { account: text, password: 'x' }, 401],
@@ -118,7 +123,7 @@ describeEngines('hostile input', (engine) => {
     expect(await server.readSnapshot()).toBe(before);
   });
 
-  test('a key that looks like a list is one key in a path, and one element in a list', async () => {
+  test('a key that looks like a list is one key in a path, and one element in a list of keys', async () => {
     const key = [
       { name: 'key', type: 'string', primaryKey: true },
       { name: 'n', type: 'integer' },
@@ -152,7 +157,7 @@ describeEngines('hostile input', (engine) => {
     await server.data('POST /api/collections:destroy?filterByTk=odd&cascade=true');
   });
 
-  /** Objects that no text can be made of: those of bracketed parameters, and what a body can name. */
+  /** Objects that cannot be converted to text: from bracketed parameters, and from a body with its own `toString`. */
   const textless = { toString: 1, valueOf: 1 };
   test.each<[string, unknown?]>([
     ['GET apiKeys:stats?filterByTk[]=1'],
@@ -223,7 +228,7 @@ describeEngines('hostile input', (engine) => {
     });
   });
 
-  test('a filter at its limits is answered, and beyond them refused', async () => {
+  test('a filter at its limits is accepted, and one beyond them is refused', async () => {
     const list = (filter: unknown): Promise<Reply> => harmless('POST /api/things:list', { filter });
     const many = (count: number): unknown => ({ $or: Array.from({ length: count }, (_, n) => ({ text: `t${n}` })) });
     const deep = (depth: number): unknown => (depth === 0 ? { text: 'plain' } : { $and: [deep(depth - 1)] });
@@ -241,7 +246,7 @@ describeEngines('hostile input', (engine) => {
     expect((await list({ 'other.other.other.other.other.other.text': 'x' })).body.code).toBe('LIMIT_EXCEEDED');
   });
 
-  test('a key of the wrong type is refused and never parsed in part', async () => {
+  test('a key of the wrong type is refused, even if it begins with a valid key', async () => {
     for (const key of ['1 OR 1=1', '1.5', '1e0', '0x1', ' 1', '９', '-', '99999999999999999999', '1;']) {
       const { status } = await harmless(`GET /api/things:get?filterByTk=${enc(key)}`);
       expect([key, status >= 400]).toEqual([key, true]);

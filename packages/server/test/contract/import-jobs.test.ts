@@ -44,7 +44,10 @@ describeEngines('imports by servers that die', (engine) => {
     return ((await reply.json()) as Json).data.id;
   }
 
-  /** Another server goes on with an import some seconds after one died: to ask more often would take more than the import does. */
+  /**
+   * Waits until an import has reached a state. It takes some seconds until another server continues the import of a
+   * killed one, and more frequent requests would take more time than the import.
+   */
   async function waitUntil(server: ServerProcess, id: number, reached: (record: Json) => boolean): Promise<Json> {
     for (let attempt = 0; attempt < 1000; attempt += 1) {
       const record = await server.data(`imports:get?filterByTk=${id}`);
@@ -68,7 +71,7 @@ describeEngines('imports by servers that die', (engine) => {
     expect((await refused.text()).trim().split('\r\n')).toHaveLength(1 + 10);
   }
 
-  test('a killed server goes on with its import; every row is imported once', async () => {
+  test('a restarted server continues the import of the killed one, and every row is imported once', async () => {
     let server = await start();
     const id = await startImport(server);
     for (const part of [1, 3000]) {
@@ -88,7 +91,7 @@ describeEngines('imports by servers that die', (engine) => {
     await expectEveryRowOnce(server);
   }, 120_000);
 
-  test('a cancelled import stops, and what was written stays', async () => {
+  test('a cancelled import stops, and rows that were already written stay', async () => {
     const server = await start();
     const id = await startImport(server);
     await waitUntil(server, id, (record) => record.processed > 0);
@@ -103,7 +106,7 @@ describeEngines('imports by servers that die', (engine) => {
 
   if (engine.name === 'sqlite') return;
 
-  test('of two servers one runs an import, and the other goes on when it dies', async () => {
+  test('one of two servers runs an import, and the other one continues it if the first is killed', async () => {
     const [first, second] = [await start(), await start()];
     const id = await startImport(first);
     await waitUntil(second, id, (record) => record.processed > 0);

@@ -47,7 +47,10 @@ describeEngines('the index advice', (engine) => {
     await server.data(`POST /api/collections:update?filterByTk=${collection}`, { body: { options: { indexes } } });
   };
 
-  /** Reads that need an index, the fields of that index, and whether its effect can be foretold. */
+  /**
+   * Reads that need an index: collection, description, the fields of that index, whether its effect can be predicted,
+   * and the read.
+   */
   const cases: readonly (readonly [string, string, readonly string[], boolean, () => Promise<void>])[] = [
     [
       'posts',
@@ -83,7 +86,7 @@ describeEngines('the index advice', (engine) => {
   ];
 
   describe.each(cases)('on %s for %s', (collection, _, fields, isComplete, run) => {
-    test('names the index, which is used, drops the visited records, and ends the advice', async () => {
+    test('names an index that is then used, reduces the visited records, and ends the advice', async () => {
       await dropIndexes();
       await run();
       const before = find((await advise(collection)).missing, fields);
@@ -102,7 +105,7 @@ describeEngines('the index advice', (engine) => {
     });
   });
 
-  describe('on conditions that one index does not find', () => {
+  describe('on conditions that need more than one index', () => {
     const fieldsOf = (missing: readonly MissingIndex[]): unknown =>
       missing.map(({ type, fields, onlyWith }) => [type, fields.join(), ...onlyWith.map(String)]).sort();
 
@@ -153,7 +156,7 @@ describeEngines('the index advice', (engine) => {
       await server.data('POST /api/collections:update?filterByTk=posts', { body: { options: { search: [] } } });
     });
 
-    test('says nothing where no index helps', async () => {
+    test('advises nothing if no index would help', async () => {
       await dropIndexes();
       await list({}, 'sort=writer.country');
       await list({ writer: { country: { $includes: 'zzz' } } }, 'sort=-id');
@@ -215,7 +218,7 @@ describeEngines('the index advice', (engine) => {
       }
     });
 
-    test('is not given where all indexes exist, nor for few calls, small collections and full scans', async () => {
+    test('is not given if all indexes exist, nor for few calls, small collections and full scans', async () => {
       const indexes = [{ fields: ['status', 'createdAt'] }, { fields: ['views'] }];
       await server.data('POST /api/collections:update?filterByTk=posts', { body: { options: { indexes } } });
       await list({ status: 'open' }, 'sort=-createdAt');
@@ -230,7 +233,7 @@ describeEngines('the index advice', (engine) => {
     });
   });
 
-  describe('for a role', () => {
+  describe('with the permissions of a role', () => {
     const may = (role: string, resource: string, more: object): Promise<Json> =>
       server.data('POST /api/permissions:create', { body: { role, resource, ...more } });
 
@@ -248,7 +251,7 @@ describeEngines('the index advice', (engine) => {
         });
     });
 
-    test('names only collections and fields that it may list without a row filter', async () => {
+    test('only names collections and fields that the role may list without a row filter', async () => {
       await dropIndexes();
       await list({}, 'sort=due');
       await list({ status: { $ne: 'open' }, due: '2000-01-01' }, 'sort=-id');
@@ -284,7 +287,7 @@ describeEngines('the index advice', (engine) => {
 });
 
 describeEngines('unneeded indexes', (engine) => {
-  test('are those that another one covers, or that no request has used for a day', async () => {
+  test('are indexes that another index covers, or that no request has used for a day', async () => {
     const clock = new MovingClock();
     const server = await TestServer.start(engine, { clock });
     const fields = [
@@ -324,7 +327,8 @@ describeEngines('unneeded indexes', (engine) => {
     ]);
     await server.data('POST /api/fields:update', { body: { collectionName: 'notes', name: 'a', index: false } });
     expect(await find()).toEqual([]);
-    // An index is not covered for a request that it serves better: only it has the order of the key after `a`.
+    // An index that serves a request better does not count as covered: only this one is in key order for equal values
+    // of `a`.
     await server.data('POST /api/fields:update', { body: { collectionName: 'notes', name: 'a', index: true } });
     await server.data('GET /api/notes:list?count=none&filter={"a":"x"}&sort=-id');
     expect(await find()).toEqual([]);
@@ -337,7 +341,9 @@ function find(missing: readonly MissingIndex[], fields: readonly string[]): Miss
   return missing[0];
 }
 
-/** Copies the first record until there are enough: each value of `views` occurs once, and nearly all are open. */
+/**
+ * Copies the first record until there are enough. Each value of `views` occurs once, and nearly all records are open.
+ */
 async function fill(server: TestServer, engine: Engine): Promise<void> {
   const { database, registry } = server.running.applications.main;
   const column = (name: string, field: string): string => `"${registry.get(name).byName.get(field)!.column}"`;

@@ -1,4 +1,4 @@
-/** Spreadsheets that LibreOffice writes are imported with their values, and it reads those of exports. */
+/** Spreadsheets written by LibreOffice are imported with their values, and LibreOffice reads exported spreadsheets. */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sqlite } from '../support/engines.ts';
@@ -9,7 +9,7 @@ import { TestServer } from '../support/scenario.ts';
 import { readTable } from '../support/source-file.ts';
 
 const libreOffice = findLibreOffice();
-/** Commas, quotation marks, UTF-8. */
+/** Separated by commas, with quotation marks, in UTF-8. */
 const csvInUtf8 = 'csv:Text - txt - csv (StarCalc):44,34,76,1';
 
 const fields = [
@@ -147,8 +147,8 @@ describe('LibreOffice', () => {
   const list = async (collection: string): Promise<Json[]> =>
     server.data(`GET /api/${collection}:list?sort=id&fields=${fields.map(({ name }) => name).join()}`);
 
-  test('a workbook that it has written is imported with the values of its cells', async () => {
-    // LibreOffice 7.4 has written the stored one from the same sheet.
+  test('a workbook written by LibreOffice is imported with the values of its cells', async () => {
+    // Without LibreOffice, a stored workbook is used, which LibreOffice 7.4 has written from the same sheet.
     const stored = new URL('libreoffice.xlsx', import.meta.url);
     const workbook = libreOffice ? convertSheet(libreOffice, sheet, 'fods', 'xlsx') : readFileSync(stored);
     const { status, text: reply } = await importFile('people', 'people.xlsx', workbook);
@@ -157,7 +157,7 @@ describe('LibreOffice', () => {
   });
 
   test.skipIf(libreOffice === null)(
-    'it reads an export, and what it saves of it is imported with equal values',
+    'LibreOffice reads an export, and its copy of the export is imported with equal values',
     async () => {
       const names = fields.map(({ name }) => name).join();
       const exported = await fetch(`${server.running.url}/api/people:export?format=xlsx&sort=id&fields=${names}`, {

@@ -1,6 +1,7 @@
 /**
- * What a server loads: each library and each part with the first work that needs it, and nothing twice. Modules are counted instead of
- * time and memory, which depend on the machine.
+ * Modules that a server loads: each library and each part is loaded when it is first needed, and nothing is loaded
+ * twice.
+ * Modules are counted because time and memory depend on the machine.
  */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,15 +17,24 @@ const serverPackage = new URL('../../package.json', import.meta.url);
 const neededToStart = ['fastify', 'ipaddr.js', 'pino', 'xxhash-wasm'];
 /** Libraries that ordinary work with records needs too. All others belong to mail, PostgreSQL, sockets or the documentation page. */
 const neededByWrites = ['ajv'];
-/** The own modules of a server that runs from its sources and those of libraries, without those of Node: 841 on 2026-11-29. More of them start more slowly. */
+/**
+ * The modules of the server and of libraries that a server loads to start from its sources, without those of Node: 841
+ * on 2026-11-29. Each additional module delays the start.
+ */
 const maxModulesToStart = 860;
 const compiler = 'internal/deps/amaro/dist/index';
 const httpClient = 'internal/deps/undici/undici';
 
-/** The command, run from its sources: in the bundle, a file contains many of them. */
+/**
+ * The command that runs from the sources. Module names in the bundle would not help, because a bundled file contains
+ * many modules.
+ */
 const sourceProgram = join(source, 'cli.ts');
 
-/** Writes down what each thread of a process loads. It is no TypeScript file, because that would load the compiler. */
+/**
+ * Records which modules each thread of a process loads. It is JavaScript, because a TypeScript file would load the
+ * compiler.
+ */
 const recorder = `data:text/javascript,${encodeURIComponent(`
   import { registerHooks } from 'node:module';
   import { appendFileSync } from 'node:fs';
@@ -57,9 +67,9 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(root, { recursive: true }));
 
-/** What the main thread and the other threads of a server have loaded, in its whole life. */
+/** The modules that the main thread and the other threads of a server loaded until it ended. */
 interface Loaded {
-  /** What the main thread had loaded when the server listened. */
+  /** Modules of the main thread that were loaded before the server listened. */
   readonly toStart: readonly string[];
   readonly main: readonly string[];
   readonly threads: readonly string[];
@@ -103,7 +113,7 @@ const sourceFiles = (urls: readonly string[]): string[] =>
     .flatMap((url) => (url.startsWith('file:') ? [fileURLToPath(url)] : []))
     .filter((path) => path.startsWith(source));
 
-test('a server without mail accounts loads neither libraries of mail nor what works for accounts', () => {
+test('a server without mail accounts loads neither libraries of mail nor modules that work for accounts', () => {
   const { main, threads } = first;
   const { dependencies } = JSON.parse(readFileSync(serverPackage, 'utf8')) as { dependencies: object };
   const needed = [...neededToStart, ...neededByWrites];
@@ -139,7 +149,7 @@ test('a start loads few libraries and modules', () => {
   expect(new Set(files).size).toBeLessThanOrEqual(maxModulesToStart);
 });
 
-test('sources come from the cache, without the compiler: from the second start on, and then in threads', () => {
+test('from the second start on, sources come from the cache without the compiler, also in threads after that', () => {
   expect(first.main).toContain(compiler);
   expect(second.main).not.toContain(compiler);
   expect(third.main).not.toContain(compiler);
@@ -147,10 +157,10 @@ test('sources come from the cache, without the compiler: from the second start o
   expect(third.threads).not.toContain(compiler);
 });
 
-test('the bundled server starts with few files, its libraries for the start in them, and never with the compiler', () => {
+test('the bundled server starts with few files, which contain the libraries for the start, and never loads the compiler', () => {
   const files = bundled.toStart.filter((url) => url.startsWith('file:')).map((url) => fileURLToPath(url));
   const bundle = files.filter((path) => path.includes('/packages/server/dist/'));
-  expect(files.length - bundle.length).toBeLessThanOrEqual(2); // the command, and how it finds the bundle
+  expect(files.length - bundle.length).toBeLessThanOrEqual(2); // the command, and the module that finds the bundle
   expect(bundle.length).toBeGreaterThan(2);
   expect(bundle.length).toBeLessThanOrEqual(20);
   expect(bundled.threads.filter((url) => url.endsWith('/dist/sqlite-worker.js'))).not.toEqual([]);

@@ -28,7 +28,7 @@ describeEngines('a record with a hundred thousand history entries', (engine) => 
     const write = vi.spyOn(database, 'write');
     const { body } = await server.call('GET /api/things:history?filterByTk=1&pageSize=1');
     expect(body.meta.count).toBe(entries + 2);
-    // What stays on the event loop answers at once.
+    // Statements that stay on the event loop return their result synchronously.
     const left = read.mock.results.some(({ value }) => value instanceof Promise);
     const first = body.data[0].id - entries - 1;
     expect(await server.data(`POST /api/things:revert?filterByTk=1&entry=${first}`)).toMatchObject({ n: 0 });

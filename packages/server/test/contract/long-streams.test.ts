@@ -4,10 +4,10 @@ import { describeEngines } from '../support/engines.ts';
 import { day, MovingClock } from '../support/moving-clock.ts';
 import { TestServer } from '../support/scenario.ts';
 
-/** 32 MB in all: of 20 MB, sockets and clients sometimes held all before they were read. */
+/** 32 MB in all. 20 MB were not enough: sockets and clients sometimes buffered everything before it was read. */
 const records = 4000;
 
-/** Streams that last: what happens to the caller's rights and to the definitions meanwhile. */
+/** Streams that take long: permissions and definitions change while they run. */
 describeEngines('long-running streams', (engine) => {
   const clock = new MovingClock();
   let server: TestServer;
@@ -36,7 +36,7 @@ describeEngines('long-running streams', (engine) => {
   /** The X-Request-Id of the last stream. */
   let requestId: string | null;
 
-  /** Reads a stream slowly enough that `meanwhile` comes long before its end; its lines. */
+  /** Reads a stream so slowly that `meanwhile` runs long before its end. @returns its lines. */
   async function lines(query: string, token: string, meanwhile: () => Promise<unknown>): Promise<object[]> {
     const reply = await fetch(`${server.running.url}/api/items:list?paginate=false&${query}`, {
       headers: { authorization: `Bearer ${token}`, accept: 'application/x-ndjson' },
@@ -55,7 +55,7 @@ describeEngines('long-running streams', (engine) => {
   }
 
   for (const query of ['', 'sort=n'])
-    test(`continue when others change roles and other collections (${query || 'by key'})`, async () => {
+    test(`continue when other roles and other collections are changed (${query || 'by key'})`, async () => {
       const token = await server.createKey('reader');
       const all = await lines(query, token, async () => {
         await server.data('POST /api/roles:create', { body: { name: `r${query.length}` } });
@@ -67,7 +67,7 @@ describeEngines('long-running streams', (engine) => {
       expect(all.every((each) => 'id' in each)).toBe(true);
     });
 
-  /** What ends a credential, whichever way: nothing more is read under it. */
+  /** Every event that ends a credential. Nothing more is read with it afterwards. */
   const ends: readonly (readonly [string, (key: { id: number }, userId: number) => Promise<unknown>])[] = [
     ['its key is revoked', ({ id }) => server.data(`POST /api/apiKeys:destroy?filterByTk=${id}`)],
     ['its key is rotated without overlap', ({ id }) => rotated(id)],
@@ -101,7 +101,7 @@ describeEngines('long-running streams', (engine) => {
       });
 
   for (const query of ['', 'sort=n'])
-    test(`show what the role may still see after a change (${query || 'by key'})`, async () => {
+    test(`only show fields and records that the role may still read after a change (${query || 'by key'})`, async () => {
       const token = await server.createKey('reader');
       const [permission] = (await server.call('GET /api/permissions:list?filter={"role":"reader"}')).body.data;
       const change = (body: object): Promise<unknown> =>
@@ -113,7 +113,7 @@ describeEngines('long-running streams', (engine) => {
       await change({ exceptFields: null });
     });
 
-  test('end when the collection itself changes', async () => {
+  test('end when the definition of the collection changes', async () => {
     const token = await server.createKey('reader');
     const all = await lines('', token, () =>
       server.data('POST /api/fields:create', { body: { collectionName: 'items', name: 'more', type: 'string' } }),

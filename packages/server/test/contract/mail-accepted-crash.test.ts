@@ -8,11 +8,11 @@ import type { Json } from '../support/json.ts';
 import { ServerProcess } from '../support/server-process.ts';
 import { type SmtpRelay, startSmtpRelay } from '../support/smtp-relay.ts';
 
-/** `SEND_KILLS=50 vitest run mail-accepted-crash` kills as often, and prints the numbers. */
+/** `SEND_KILLS=50 vitest run mail-accepted-crash` kills the server 50 times, and prints the numbers. */
 const given = process.env['SEND_KILLS'];
 const rounds = Number(given ?? 3);
 const senders = 4;
-/** Longer than the undo window and a lease, so that what one round accepts is due in the next one. */
+/** Longer than the undo window and a lease, so that messages accepted in one round are due in the next one. */
 const stepMilliseconds = 100_000;
 
 describeEngines('a server that is killed while it accepts and sends mail', (engine) => {
@@ -44,7 +44,7 @@ describeEngines('a server that is killed while it accepts and sends mail', (engi
     });
   }
 
-  /** Sends messages until the server is gone. */
+  /** Sends messages until the server has been killed. */
   async function send(target: ServerProcess, name: string, count: number): Promise<void> {
     for (let index = 0; index < count; index += 1) {
       const subject = `${name}.${index}`;

@@ -1,4 +1,4 @@
-/** Received messages are checked after they are stored; what is shown of them follows. */
+/** Received messages are checked after they are stored, and their warnings are shown. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -43,7 +43,7 @@ describeEngines('the authenticity of received mail', (engine) => {
     number += 1;
     return makeRawMail({ id: `m${number}@example.net`, text: `Text ${number}`, ...mail });
   };
-  /** Stores a message that arrives now. @returns its id. */
+  /** Stores a message that arrives now. @returns the id of the e-mail. */
   const receive = async (raw: string, more = ''): Promise<number> => {
     const receivedAt = new Date(clock.now() + 1000).toISOString();
     const { ids } = await upload(server, 'ann', 1, raw, 'message/rfc822', `&receivedAt=${receivedAt}${more}`);
@@ -56,7 +56,7 @@ describeEngines('the authenticity of received mail', (engine) => {
     return get(id);
   };
 
-  test('a signed message is verified, and readers are told', async () => {
+  test('a signed message is verified, and subscribers get an event', async () => {
     const key = publishKey(dns, 'example.org');
     const id = await receive(await sign(compose({ from: 'Ada <ada@example.org>' }), key));
     await expect.poll(async () => (await get(id)).authentication?.verdict).toBe('verified');
@@ -88,7 +88,7 @@ describeEngines('the authenticity of received mail', (engine) => {
     const imported = await receiveAndCheck(forged);
     expect(imported.authentication).toMatchObject({ verdict: 'unverified' });
     // A message from the account's mail server: its topmost header is trusted.
-    // Its check as an import has ended, so that it does not take the place of the one below.
+    // Its check as an imported file has ended, so that it does not replace the result of the check below.
     const { id } = await receiveAndCheck(
       compose({
         from: 'Ada <ada@example.org>',
@@ -107,7 +107,7 @@ describeEngines('the authenticity of received mail', (engine) => {
     expect(failed.warnings).toEqual(expect.arrayContaining(['spfFailed', 'dmarcFailed']));
   });
 
-  test('look-alike domains, first messages, and known senders that are not verified', async () => {
+  test('look-alike domains, first messages and unverified messages of known senders get warnings', async () => {
     const key = publishKey(dns, 'example.org');
     await upload(
       server,
@@ -138,7 +138,7 @@ describeEngines('the authenticity of received mail', (engine) => {
     expect((await receiveAndCheck(two)).warnings).toEqual(['severalSenders']);
   });
 
-  test('a name server that does not answer delays nothing, and is asked again later', async () => {
+  test('a name server that does not reply delays nothing, and is queried again later', async () => {
     const key = publishKey(dns, 'example.org');
     dns.records.set(`TXT ${key.name}`, 'ETIMEOUT');
     const raw = await sign(compose({ from: 'Ada <ada@example.org>' }), key);
@@ -157,7 +157,7 @@ describeEngines('the authenticity of received mail', (engine) => {
     expect(await count('"mailChecks"')).toBe(0);
   }, 40_000);
 
-  test('checks that a stopped server left are made after the next start', async () => {
+  test('checks that were pending when the server stopped are made after the next start', async () => {
     const key = publishKey(dns, 'example.org');
     dns.delay = 60_000;
     const id = await receive(await sign(compose({ from: 'Ada <ada@example.org>' }), key));
@@ -170,7 +170,7 @@ describeEngines('the authenticity of received mail', (engine) => {
     await expect.poll(async () => (await get(id)).authentication?.verdict, { timeout: 30_000 }).toBe('verified');
   }, 30_000);
 
-  test('old messages, drafts and messages of the account are not checked, and deleted ones do no harm', async () => {
+  test('old messages, drafts and messages of the account are not checked, and deleting a message during its check causes no error', async () => {
     await upload(server, 'ann', 1, compose({ from: 'Ada <ada@example.org>', date: 'Fri, 02 Jan 2026 10:00:00 +0000' }));
     await receive(compose({ from: 'shop@example.com' }), '&mailbox=Sent');
     await receive(compose({ from: 'shop@example.com' }), '&mailbox=Drafts&flags=draft');
@@ -184,7 +184,7 @@ describeEngines('the authenticity of received mail', (engine) => {
     expect(await count('"mailChecks"')).toBe(0);
   });
 
-  test('a forged message from the account itself is checked, and makes nobody known', async () => {
+  test('a forged message from the account itself is checked, and its recipients do not become known senders', async () => {
     const forged = await receiveAndCheck(
       compose({ from: 'Shop <shop@example.com>', to: 'shop@example.com', cc: 'Eve <eve@examp1e.com>' }),
     );
@@ -212,7 +212,7 @@ describeEngines('the authenticity of received mail', (engine) => {
     expect((await get(id)).authentication).toMatchObject({ verdict: 'verified', domain: 's1.test' });
   });
 
-  test('owners name their mail server; a wrong list changes nothing', async () => {
+  test('owners can set the name of their mail server, and an invalid list changes nothing', async () => {
     const patch = (authservIds: unknown) =>
       server.call('PATCH /api/accounts/1', { as: 'ann', body: { name: 'Changed', authservIds } });
     const read = () => server.data('GET /api/accounts/1', { as: 'ann' });
@@ -235,7 +235,7 @@ describeEngines('the authenticity of received mail', (engine) => {
     expect((await read()).authservIds).toBeNull();
   });
 
-  test('correspondents of mail that an earlier version stored are noted', async () => {
+  test('correspondents of mail that an earlier version stored are recorded', async () => {
     for (let index = 0; index < 3; index += 1) await receive(compose({ from: `p${index}@example.org` }));
     await checks().runNow();
     const before = await count('"mailCorrespondents"');
@@ -248,9 +248,9 @@ describeEngines('the authenticity of received mail', (engine) => {
     expect(again.warnings).toEqual([]);
   });
 
-  // The checks of a message do not depend on the engine, so the long list of messages is checked on one.
+  // The checks of a message do not depend on the engine, so the long list of messages is checked with only one.
   describe.skipIf(!hasHam || engine.name !== 'sqlite')('real mail', () => {
-    test('honest messages get few warnings', { timeout: 240_000 }, async () => {
+    test('legitimate messages get few warnings', { timeout: 240_000 }, async () => {
       const step = process.env['MAIL_SCALE'] ? 1 : 10;
       async function* some() {
         let index = 0;
@@ -285,7 +285,7 @@ describeEngines('the authenticity of received mail', (engine) => {
         'dmarcFailed',
       ])
         expect([name, share(name) < 0.005]).toEqual([name, true]);
-      // The account has written to half of them: the others must not look like these.
+      // The account has written to half of the senders. The others must not be reported as look-alikes of these.
       await run('UPDATE "mailCorrespondents" SET written=verified OR id%2=0');
       await run(
         `INSERT INTO "mailChecks" ("accountId","emailId",attempts,"notBefore") SELECT 1,id,0,'2020-01-01T00:00:00.000Z' FROM emails`,

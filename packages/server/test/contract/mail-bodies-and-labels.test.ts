@@ -1,4 +1,4 @@
-/** Messages whose bodies stay on the mail server until they are asked for, and labels, those of Gmail among them. */
+/** Messages whose bodies stay on the mail server until they are requested; labels, including those of Gmail. */
 import { expect, test } from 'vitest';
 import { splitLabels } from '../../src/mail/store/server-flags.ts';
 import { describeEngines } from '../support/engines.ts';
@@ -11,7 +11,7 @@ describeEngines('bodies and labels of mail servers', (engine) => {
   const sides = useTwoSides(engine);
   const { connect, list, mailboxesOf, find, operations, move, update } = sides;
 
-  test('a message can be stored by its headers, and its body is read when it is asked for', async () => {
+  test('a message can be stored with only its headers, and its body is read when it is requested', async () => {
     const account = await connect();
     await sides.sync.run();
     const { mail: store } = sides.server.running.applications.main;
@@ -84,7 +84,7 @@ describeEngines('bodies and labels of mail servers', (engine) => {
     expect((await mailboxesOf(account)).map(({ messages }) => messages)).toEqual([1, 0, 1]);
   });
 
-  test('labels of Gmail are labels, its sent copies are not stored again, and its system labels are keywords', async () => {
+  test('Gmail labels become labels, copies of sent messages are not stored again, and Gmail system labels become keywords', async () => {
     const account = await connect();
     const { mail: store, database } = sides.server.running.applications.main;
     const capabilities = JSON.stringify(['IMAP4REV1', 'X-GM-EXT-1']);
@@ -118,7 +118,8 @@ describeEngines('bodies and labels of mail servers', (engine) => {
     const report = { uid: 1, flags: [], labels: ['Neue Kunden'], modseq: null };
     await store.server.applyFlags(box, inbox, [report], {});
     expect(await find(account, 'gmail')).toMatchObject({ labels: ['Neue Kunden'], keywords: [] });
-    // Gmail stores what it sends itself, with other headers: it is found by the Message-ID that was made here.
+    // Gmail stores a sent message itself, with other headers. It is recognised by the Message-ID that this server
+    // generated.
     const body = { account, to: 'cora@example.net', subject: 'Sent', text: 'Hello' };
     const { id } = await sides.server.data('POST /api/emails:send', { as: 'ann', body });
     const sent = boxes.find(({ role }) => role === 'sent')!;
@@ -133,7 +134,7 @@ describeEngines('bodies and labels of mail servers', (engine) => {
     expect(await list(account, '&folder=sent')).toMatchObject([{ id: queued.id }]);
   });
 
-  test('labels that are no list of texts are refused, and nothing changes', async () => {
+  test('labels that are not a list of texts are refused, and nothing changes', async () => {
     await upload(sides.server, 'ann', 1, makeRawMail({ subject: 'Labelled' }));
     const before = await find(1, 'Labelled');
     for (const labels of ['x', [1], [''], ['a\nb'], ['\\Inbox'], ['x'.repeat(201)], Array(101).fill('x')]) {

@@ -8,7 +8,7 @@ import type { Json } from '../support/json.ts';
 import { ServerProcess } from '../support/server-process.ts';
 import { type SmtpRelay, startSmtpRelay } from '../support/smtp-relay.ts';
 
-/** `CAMPAIGN_KILLS=50 vitest run mail-campaigns-crash` kills as often. */
+/** `CAMPAIGN_KILLS=50 vitest run mail-campaigns-crash` kills servers 50 times. */
 const kills = Number(process.env['CAMPAIGN_KILLS'] ?? 2);
 const recipients = Number(process.env['CAMPAIGN_RECIPIENTS'] ?? 40 * kills);
 const timeout = 60_000 + 15_000 * kills + 100 * recipients;
@@ -34,8 +34,8 @@ describeEngines('campaigns of servers that die', (engine) => {
   /**
    * Starts a server, and on PostgreSQL a second one that shares the work.
    *
-   * @param step the clocks are ahead of those of the previous step by more than a lease.
-   * @returns the first one.
+   * @param step in each step, the clocks are ahead of those of the previous step by more than a lease.
+   * @returns the first server.
    */
   async function start(step: number): Promise<ServerProcess> {
     const first = await startOne(step);
@@ -97,7 +97,7 @@ describeEngines('campaigns of servers that die', (engine) => {
   };
 
   test(
-    'nobody gets a message twice, and everybody gets it or has an unknown outcome, wherever servers are killed',
+    'nobody gets a message twice, and everybody gets it or has an unknown outcome, whenever servers are killed',
     async () => {
       let server = await start(0);
       await startCampaign(server);

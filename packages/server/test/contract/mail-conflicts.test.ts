@@ -1,4 +1,4 @@
-/** Changes on both sides that meet between a report of the mail server and the next one. Found by mail-interleaving.test.ts. */
+/** Conflicting changes on both sides between two reports of the mail server. Found by mail-interleaving.test.ts. */
 import { describe, expect, test } from 'vitest';
 import { createReader } from '../../src/database/run-statement.ts';
 import { sql } from '../../src/database/sql.ts';
@@ -19,7 +19,7 @@ describeEngines('mail that both sides change at the same time', (engine) => {
   const queueAgain = (account: number) => getStore().operations.requeueRunning(box(account));
   const getStore = () => sides.server.running.applications.main.mail;
 
-  /** An e-mail in the inbox that the server does not show there any more. */
+  /** Creates an e-mail in the inbox that the server no longer shows there. */
   async function lose(subject: string): Promise<{ account: number; id: number; uid: number }> {
     const fake = new FakeMailServer();
     fake.createMailbox('Other');
@@ -32,7 +32,7 @@ describeEngines('mail that both sides change at the same time', (engine) => {
     return { account, id, uid };
   }
 
-  /** The placements of an account: mailbox, and whether the UID is known. */
+  /** The placements of the e-mails of an account: each mailbox, and whether the UID is known. */
   async function placements(account: number): Promise<string[]> {
     const run = createReader(sides.server.running.applications.main.database);
     const rows = await run(
@@ -41,7 +41,7 @@ describeEngines('mail that both sides change at the same time', (engine) => {
     return rows.map(([path, uid]) => `${path} ${uid === null ? 'without UID' : 'with UID'}`).sort();
   }
 
-  test('flags of a message that the server has moved are sent when it is found', async () => {
+  test('flag changes of a message that the server has moved are sent when the message is found', async () => {
     const { account, id, uid } = await lose('flagged while lost');
     await update(id, { read: true, starred: true });
     await update(id, { read: false });
@@ -53,7 +53,7 @@ describeEngines('mail that both sides change at the same time', (engine) => {
     expect(await operations(account)).toEqual([]);
   });
 
-  test('a move of a lost message is given up where the server has moved it', async () => {
+  test('a local move of a message that is missing on the server is dropped if the server has moved it', async () => {
     const { account, id, uid } = await lose('moved while lost');
     await move(id, 'trash');
     await update(id, { read: true });
@@ -66,7 +66,7 @@ describeEngines('mail that both sides change at the same time', (engine) => {
     expect(await operations(account)).toEqual([]);
   });
 
-  test('a move of a lost message is made if the message is found where it was', async () => {
+  test('a local move of a missing message is made if the message is found in its former mailbox', async () => {
     const { account, id, uid } = await lose('found again');
     await move(id, 'Work');
     sides.fake.setFlag('INBOX', uid, '\\Flagged');
@@ -79,7 +79,7 @@ describeEngines('mail that both sides change at the same time', (engine) => {
     expect(await operations(account)).toEqual([]);
   });
 
-  test('a lost message that was moved and flagged here is deleted if the server has deleted it', async () => {
+  test('a missing message that was moved and flagged here is deleted if the server has deleted it', async () => {
     const { account, id, uid } = await lose('deleted there');
     await move(id, 'Work');
     await update(id, { read: true });
@@ -91,7 +91,7 @@ describeEngines('mail that both sides change at the same time', (engine) => {
     expect(await operations(account)).toEqual([]);
   });
 
-  test('a message that is moved on during its move is shown where another program has moved it', async () => {
+  test('a message that another program moves during our move is shown in the mailbox where that program put it', async () => {
     const fake = new FakeMailServer();
     fake.createMailbox('Other');
     const account = await connect(fake);
@@ -129,7 +129,7 @@ describeEngines('mail that both sides change at the same time', (engine) => {
     expect(await operations(account)).toEqual([]);
   });
 
-  test('two copies that are deleted here for ever are deleted on the server', async () => {
+  test('if two copies are permanently deleted here, both are deleted on the server', async () => {
     const account = await connect();
     sides.fake.append('INBOX', mail('both copies'));
     const [message] = sides.fake.get('INBOX').messages.values();
@@ -143,7 +143,7 @@ describeEngines('mail that both sides change at the same time', (engine) => {
     expect(await operations(account)).toEqual([]);
   });
 
-  test('an operation that was changed since it was read is not begun', async () => {
+  test('an operation that was changed after it was read is not started', async () => {
     const account = await connect();
     sides.fake.append('INBOX', mail('changed'));
     await sides.sync.run();
@@ -214,7 +214,7 @@ describeEngines('mail that both sides change at the same time', (engine) => {
       await database.write(
         async () => {
           changing = change().then(() => hasEnded);
-          // A change that does not wait is answered meanwhile.
+          // A change that does not wait for the lock would be answered during this pause.
           await new Promise((resolve) => setTimeout(resolve, 300));
           hasEnded = true;
         },
@@ -233,7 +233,7 @@ describeEngines('mail that both sides change at the same time', (engine) => {
     const sync = new StepwiseSync(sides.server, box(account), imap, capabilities);
     await sync.run();
     const { id } = await find(account, subject);
-    /** Runs a change before the first command of a name, on a new connection. */
+    /** Runs a change before the first command with a certain name, on a new connection. */
     const runWith = async (command: string, change: () => unknown): Promise<void> => {
       let isDone = false;
       sync.before = async (name) => {
@@ -249,7 +249,7 @@ describeEngines('mail that both sides change at the same time', (engine) => {
       const [there] = imap.find(subject);
       imap.move(there!.path, there!.uid, to);
     };
-    /** Runs each change before the next command of its name, on a new connection. */
+    /** Runs each change before the next command with its name, on a new connection. */
     const runScript = async (script: readonly (readonly [command: string, change: () => unknown])[]): Promise<void> => {
       const rest = [...script];
       sync.before = async (name) => {
@@ -281,7 +281,7 @@ describeEngines('mail that both sides change at the same time', (engine) => {
 
   test('a copy is only deleted while the server shows another one', async () => {
     const { account, id, imap, sync, runWith, moveThere } = await connectStepwise('one left');
-    // The inbox is looked at before: the message is known at both places, and is only at one.
+    // The inbox was read before the move: the message is known in both mailboxes, but is only in one.
     imap.append('INBOX', mail('another'));
     imap.append('Left', mail('third'));
     await runWith('SELECT Left', () => moveThere('Left'));
@@ -293,7 +293,7 @@ describeEngines('mail that both sides change at the same time', (engine) => {
     expect(await operations(account)).toEqual([]);
   });
 
-  test('a message that is moved into a mailbox that a new connection has not looked at keeps its id', async () => {
+  test('a message that is moved into a mailbox that a new connection has not read yet keeps its id', async () => {
     const { account, id, imap, sync, runWith, moveThere } = await connectStepwise('kept');
     moveThere('Left');
     await sync.run();
@@ -302,7 +302,7 @@ describeEngines('mail that both sides change at the same time', (engine) => {
     await getStore().server.applyVanished(box(account), left!, [1], {});
     const lostAt = Date.now();
     await waitFor(() => Date.now() > lostAt + 1, 'a look that begins later');
-    // The inbox did not change until the look at the others began.
+    // The inbox did not change until the other mailboxes were being read.
     await runWith('SELECT Right', () => moveThere('INBOX'));
     await sync.run();
     expect(await find(account, 'kept')).toMatchObject({ id, folder: 'inbox' });
@@ -326,7 +326,7 @@ describeEngines('mail that both sides change at the same time', (engine) => {
   test('a flag that is changed back while its change fails keeps its last value on both sides', async () => {
     const { account, id, imap, sync, runWith } = await connectStepwise('changed back');
     await update(id, { read: true });
-    // The server does not confirm the first change, because another program takes it back at once.
+    // The server does not confirm the first change, because another program reverts it at once.
     await runWith('FETCH', async () => {
       imap.setFlag('INBOX', 1, '\\Seen', false);
       await update(id, { read: false });
@@ -337,14 +337,14 @@ describeEngines('mail that both sides change at the same time', (engine) => {
     expect(await operations(account)).toEqual([]);
   });
 
-  test('a flag that is changed while the message of its change is missing keeps its last value on both sides', async () => {
+  test('a flag that is changed again while its message is missing on the server keeps its last value on both sides', async () => {
     const { account, id, imap, sync, runWith, moveThere } = await connectStepwise('changed while missing');
     await update(id, { read: true });
     const { operations: queue } = getStore();
     const [first] = await queue.readDue(box(account), 10);
     await queue.begin(box(account), [first!]);
     await update(id, { read: false });
-    // The message was not found, and its mailbox is looked at next.
+    // The message was not found, and its mailbox is read next.
     await queue.retry(box(account), first!.id, null, null);
     await update(id, { read: true });
     await runWith('LIST', () => moveThere('Left'));
@@ -354,7 +354,7 @@ describeEngines('mail that both sides change at the same time', (engine) => {
     expect(await operations(account)).toEqual([]);
   });
 
-  test('a change that is taken back after the connection was lost during it is taken back on the server', async () => {
+  test('a flag change that is reverted after its connection was lost is reverted on the server too', async () => {
     const { account, id, imap, sync, runWith } = await connectStepwise('taken back');
     await update(id, { read: true });
     await runWith('FETCH', async () => {
@@ -381,11 +381,11 @@ describeEngines('mail that both sides change at the same time', (engine) => {
     expect(await operations(account)).toEqual([]);
   });
 
-  test('a message that is moved here to where another program has moved it gets the flags that it has there', async () => {
+  test('if a message is moved here into the mailbox where another program has already moved it, its flags on the server are kept', async () => {
     const { account, id, imap, sync, runWith, moveThere } = await connectStepwise('answered and moved');
     imap.append('INBOX', mail('one more'));
     imap.append('Left', mail('yet another'));
-    // The inbox is looked at before: the message is known at both places.
+    // The inbox was read before the move: the message is known in both mailboxes.
     await runWith('SELECT Left', () => {
       imap.setFlag('INBOX', 1, '\\Answered', true);
       moveThere('Left');
@@ -405,7 +405,7 @@ describeEngines('mail that both sides change at the same time', (engine) => {
     imap.append('Left', mail('one more there'));
     await runScript([
       [
-        // The inbox is looked at before: the message is known at both places.
+        // The inbox was read before the move: the message is known in both mailboxes.
         'SELECT Left',
         () => {
           moveThere('Left');
@@ -441,7 +441,7 @@ describeEngines('mail that both sides change at the same time', (engine) => {
     },
   );
 
-  test('a change of a flag is taken back where the connection was lost and another program has moved the message', async () => {
+  test('a reverted flag change is sent even if the connection was lost and another program has moved the message', async () => {
     const { id, runScript, settle, moveThere, drop } = await connectStepwise('taken back elsewhere');
     await update(id, { starred: true });
     await runScript([
@@ -457,7 +457,7 @@ describeEngines('mail that both sides change at the same time', (engine) => {
     await settle('Left', '');
   });
 
-  test('flags that were set before and during an interrupted move are sent to where another program has moved the message', async () => {
+  test('flags that were set before and during an interrupted move are sent to the mailbox where another program has moved the message', async () => {
     const { id, runScript, settle, moveThere, drop } = await connectStepwise('flagged twice');
     await move(id, 'Right');
     await update(id, { starred: true });
@@ -469,7 +469,7 @@ describeEngines('mail that both sides change at the same time', (engine) => {
     await settle('Left', '\\Flagged \\Seen');
   });
 
-  test('flags that were set during an interrupted move are sent, although the message was moved on by both sides', async () => {
+  test('flags that were set during an interrupted move are sent even if both sides have moved the message again', async () => {
     const { id, runScript, settle, moveThere, drop } = await connectStepwise('moved on by both');
     await move(id, 'Right');
     await runScript([['SELECT INBOX', drop]]);
@@ -486,13 +486,13 @@ describeEngines('mail that both sides change at the same time', (engine) => {
     await settle('Left', '\\Seen');
   });
 
-  test('the last copy of a message is not deleted, although a deletion of another copy gets its UID', async () => {
+  test('the last copy of a message is not deleted if its UID is filled in for a pending deletion of another copy', async () => {
     const { id, runScript, settle, moveThere, drop } = await connectStepwise('moved there and back');
     await move(id, 'Right');
     await runScript([['SELECT INBOX', drop]]);
     await runScript([
       ['LIST', () => moveThere('Left')],
-      // The message of the interrupted move is found in the left mailbox: in the right one it would be a surplus copy.
+      // The message of the interrupted move is found in the mailbox "Left"; in "Right" it would be a surplus copy.
       ['SELECT INBOX', () => move(id, 'Left')],
       ['SELECT INBOX', () => move(id, 'Right')],
     ]);
@@ -543,7 +543,7 @@ describeEngines('mail that both sides change at the same time', (engine) => {
         ['(end)', change],
       ] as const;
 
-    test('a message that another program moves after it was copied is there once, where that program has moved it', async () => {
+    test('a message that another program moves after it was copied exists once, in the mailbox where that program has moved it', async () => {
       const { id, runScript, settle, moveThere } = await connectStepwise('copied-and-moved', ['IDLE', 'UIDPLUS']);
       await move(id, 'Left');
       await update(id, { read: true });
@@ -551,7 +551,7 @@ describeEngines('mail that both sides change at the same time', (engine) => {
       await settle('Right', '\\Seen');
     });
 
-    test('the same if it moves the message into the same mailbox', async () => {
+    test('a message that another program moves into the target mailbox after it was copied exists once there', async () => {
       const { id, runScript, settle, moveThere } = await connectStepwise('copied-and-moved-here', ['IDLE', 'UIDPLUS']);
       await move(id, 'Left');
       await runScript(afterCopy(() => moveThere('Left')));

@@ -9,7 +9,7 @@ import { startMailAccountServer } from '../support/mail-account-server.ts';
 import { makeRawMail } from '../support/raw-mail.ts';
 import type { TestServer } from '../support/scenario.ts';
 
-/** Random changes on both sides, under a fixed seed, so that both engines get the same. */
+/** Random changes on both sides. The seed is fixed, so that both engines get the same changes. */
 const seed = 20_261_123;
 const numRuns = 25;
 const maxMessages = 4;
@@ -37,7 +37,10 @@ const program = fc.record({
   steps: fc.array(step, { minLength: 4, maxLength: 24 }),
 });
 
-/** What must be left of a message: the flags that were set last, local changes first; nothing where one side deleted it. */
+/**
+ * The expected final state of a message: the flags that were set last, where local changes win, and whether one side
+ * deleted the message.
+ */
 interface Expected {
   isDeleted: boolean;
   readonly server: Record<keyof typeof fields, boolean>;
@@ -76,7 +79,7 @@ describeEngines('random changes on both sides', (engine) => {
       return new Run({ id, address }, new FakeMailServer(capabilities));
     }
 
-    /** All e-mails, also those in the trash. */
+    /** All e-mails, including those in the trash. */
     #list(): Promise<Json[]> {
       return server.data(`GET /api/emails:list?filter=${JSON.stringify({ accountId: this.#account })}`, { as: 'ann' });
     }
@@ -135,7 +138,7 @@ describeEngines('random changes on both sides', (engine) => {
 
     #append(number: number, name: string): void {
       if (this.#expected.has(number)) return;
-      // Only large messages are stored by their headers first.
+      // Only large messages are first stored with only their headers.
       const text = this.#fake.capabilities.headersFirst ? '.\r\n'.repeat(24_000) : 'Hello.';
       const raw = makeRawMail({ subject: `message ${number}`, id: `message-${number}@example.net`, text });
       this.#fake.append(name, raw);
@@ -158,7 +161,7 @@ describeEngines('random changes on both sides', (engine) => {
       expected.server[step.field] = step.isSet;
     }
 
-    /** Both sides after everything was sent and read. */
+    /** Both sides after all changes were sent and read. */
     async finish(): Promise<unknown> {
       for (let round = 0; round < 3; round += 1) await this.synchronise('run');
       await this.#sync.downloadBodies();
@@ -198,11 +201,11 @@ describeEngines('random changes on both sides', (engine) => {
     }
   }
 
-  test('both sides end with the same messages, flags and mailboxes, and no message is lost or doubled', async () => {
+  test('both sides end with the same messages, flags and mailboxes, and no message is lost or duplicated', async () => {
     await runPrograms(false);
   }, 180_000);
 
-  test('the same if bodies are downloaded after the headers', async () => {
+  test('both sides end with the same state if bodies are downloaded after the headers', async () => {
     await runPrograms(true);
   }, 180_000);
 

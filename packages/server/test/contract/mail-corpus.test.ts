@@ -10,7 +10,7 @@ import { startMailAccountServer, upload } from '../support/mail-account-server.t
 import type { TestServer } from '../support/scenario.ts';
 
 const folder = join(process.env['SHARED_DATA_DIR'] ?? join(import.meta.dirname, '../../../../../shared/data'), 'mail');
-/** Of 2,500 messages one in five; all of them with MAIL_SCALE. */
+/** Uses every fifth of the 2,500 messages, or all of them with MAIL_SCALE. */
 const every = process.env['MAIL_SCALE'] ? 1 : 5;
 const there = existsSync(join(folder, 'easy-ham'));
 async function* some(messages: AsyncIterable<FileMessage>): AsyncGenerator<FileMessage> {

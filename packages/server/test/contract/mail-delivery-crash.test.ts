@@ -9,11 +9,13 @@ import { ServerProcess } from '../support/server-process.ts';
 import { type SmtpRelay, startSmtpRelay } from '../support/smtp-relay.ts';
 
 const accounts = 4;
-/** `DELIVERY_KILLS=50 vitest run mail-delivery-crash` kills as often. */
+/** `DELIVERY_KILLS=50 vitest run mail-delivery-crash` kills servers 50 times. */
 const kills = Number(process.env['DELIVERY_KILLS'] ?? 2);
 const messages = 10 * kills;
 const timeout = 60_000 + 15_000 * kills;
-/** Longer than the undo window and a lease, so that a server with a clock that is ahead finds everything due. */
+/**
+ * Longer than the undo window and a lease, so that all messages are due for a server whose clock is ahead by this time.
+ */
 const stepMilliseconds = 100_000;
 
 describeEngines('delivery of mail by servers that die', (engine) => {
@@ -82,7 +84,7 @@ describeEngines('delivery of mail by servers that die', (engine) => {
     }
   }
 
-  /** How often the mail server has taken each message. */
+  /** How often the mail server has accepted each message. */
   function countReceived(): Map<string, number> {
     const counts = new Map<string, number>();
     for (const { raw } of relay.received) {
@@ -123,7 +125,8 @@ describeEngines('delivery of mail by servers that die', (engine) => {
     'two servers send 200 messages, each once',
     async () => {
       const count = 200;
-      // A slow machine may need longer than the undo window to queue them, and a message that is just being sent has no known outcome.
+      // A slow machine may need longer than the undo window to queue the messages, and a message that is just being
+      // sent does not have an outcome yet.
       const first = await start(0, { MAIL_DELIVERY: 'off' });
       await queue(first, count);
       await kill(first);

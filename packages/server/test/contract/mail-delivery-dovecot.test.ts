@@ -15,7 +15,7 @@ describeEngines('delivery of mail between real servers', (engine) => {
   let relay: SmtpRelay;
   let server: TestServer;
   const clock = new MovingClock();
-  /** Ids of accounts by the names of their users. */
+  /** Ids of the accounts by user name. */
   const accounts = new Map<string, number>();
   beforeAll(async () => {
     if (!isInstalled) return;
@@ -43,7 +43,7 @@ describeEngines('delivery of mail between real servers', (engine) => {
 
   const list = (name: string, query = ''): Promise<Json[]> =>
     server.data(`GET /api/emails:list?accountId=${accounts.get(name)}${query}`) as never;
-  /** Messages of Sent as the IMAP server lists them. */
+  /** Messages of the mailbox Sent as the IMAP server lists them. */
   async function readSent(name: string): Promise<readonly { readonly messageId: string }[]> {
     const client = await openClient(dovecot, name);
     const sent = (await readServer(client)).get('Sent') ?? [];
@@ -76,11 +76,11 @@ describeEngines('delivery of mail between real servers', (engine) => {
     );
     await waitFor(async () => (await readSent('alice')).length === 1, 'the message in Sent');
     expect(await readSent('alice')).toMatchObject([{ messageId: `<${email.messageId}>` }]);
-    await new Promise((resolve) => setTimeout(resolve, 1500)); // synchronised again
+    await new Promise((resolve) => setTimeout(resolve, 1500)); // the copy in Sent was synchronised too
     expect((await list('alice')).map(({ id }) => id)).toEqual([email.id]);
   });
 
-  test.runIf(isInstalled)('a copy that the provider files with other bytes is the same e-mail', async () => {
+  test.runIf(isInstalled)('a copy in Sent that the provider stores with other bytes is the same e-mail', async () => {
     const email = await send('carol', 'Filed by the provider');
     expect(email).toMatchObject({ deliveryStatus: 'sent', folder: 'sent' });
     await file('carol', Buffer.concat([Buffer.from('X-Provider: 1\r\n'), relay.received.at(-1)!.raw]));
@@ -91,7 +91,7 @@ describeEngines('delivery of mail between real servers', (engine) => {
     expect((await list('carol')).map(({ id }) => id)).toEqual([email.id]);
   });
 
-  test.runIf(isInstalled)('a message with an unknown outcome was sent if the provider has filed it', async () => {
+  test.runIf(isInstalled)('a message with an unknown outcome was sent if the provider has filed a copy', async () => {
     relay.fault = ({ step }) => (step === 'data' ? { drop: true, isDelivered: true } : null);
     const email = await send('carol', 'Lost reply');
     relay.fault = () => null;

@@ -10,7 +10,10 @@ import { makeRawMail } from '../support/raw-mail.ts';
 import type { TestServer } from '../support/scenario.ts';
 import { droppedConnection, StepwiseSync } from '../support/stepwise-sync.ts';
 
-/** Random changes on both sides between the commands of a synchronisation, under a fixed seed. More: `FC_SEED=7 FC_RUNS=600`. */
+/**
+ * Random changes on both sides between the commands of a synchronisation. The seed is fixed; for a longer run:
+ * `FC_SEED=7 FC_RUNS=600`.
+ */
 const seed = Number(process.env['FC_SEED'] ?? 20_261_123);
 const numRuns = Number(process.env['FC_RUNS'] ?? 30);
 const maxMessages = 3;
@@ -20,7 +23,7 @@ const fields = { read: '\\Seen', starred: '\\Flagged' } as const;
 
 const message = fc.integer({ min: 0, max: maxMessages - 1 });
 const folder = fc.constantFrom(...folders);
-/** Which of the copies that the mail server has. */
+/** The index of a copy on the mail server. */
 const copy = fc.integer({ min: 0, max: 2 });
 const field = fc.constantFrom('read' as const, 'starred' as const);
 const change = fc.oneof(
@@ -34,7 +37,7 @@ const change = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('copyThere' as const), message, copy, folder }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('drop' as const) }) },
 );
-/** A change, and after how many commands to the mail server it happens. */
+/** A change, and the number of commands to the mail server before it. */
 const step = fc.tuple(fc.integer({ min: 0, max: 4 }), change);
 type Change = typeof change extends fc.Arbitrary<infer T> ? T : never;
 const program = fc.record({
@@ -46,7 +49,10 @@ const program = fc.record({
 
 const readSubject = (line: string): string => line.split(' ')[2]!;
 
-/** An e-mail has one set of flags, and copies of it on the server may have others. */
+/**
+ * Removes the flags of messages with several copies: an e-mail has one set of flags, but its copies on the server may
+ * differ.
+ */
 function withoutCopyFlags(lines: readonly string[]): string[] {
   const bySubject = Map.groupBy(lines, readSubject);
   return lines.map((each) =>
@@ -97,7 +103,7 @@ describeEngines('changes between the commands of a synchronisation', (engine) =>
       return run;
     }
 
-    /** Plays the changes, and synchronises until both sides have settled. */
+    /** Makes the changes, and synchronises until nothing changes on either side. */
     async play(steps: readonly (readonly [number, Change])[]): Promise<void> {
       this.#steps = [...steps];
       while (this.#steps.length > 0) await this.#sync.run();
@@ -174,7 +180,7 @@ describeEngines('changes between the commands of a synchronisation', (engine) =>
     }
   }
 
-  test('both sides end with the same state, and nothing is lost or doubled', async () => {
+  test('both sides end with the same state, and nothing is lost or duplicated', async () => {
     await fc.assert(
       fc.asyncProperty(program, async ({ steps, ...options }) => {
         const run = await Run.begin(options);
@@ -187,7 +193,7 @@ describeEngines('changes between the commands of a synchronisation', (engine) =>
           // Each e-mail is still the same one.
           expect(await run.readIds()).toEqual(ids);
           const subjects = here.map(readSubject).sort();
-          // Without MOVE, a message that another program moves between COPY and EXPUNGE is there twice.
+          // Without MOVE, a message that another program moves between COPY and EXPUNGE exists twice.
           const hasCopies = !options.move || steps.some(([, { kind }]) => kind === 'copyThere');
           expect(hasCopies ? [...new Set(subjects)] : subjects).toEqual(
             Array.from({ length: options.count }, (_, index) => `message-${index}`),

@@ -1,4 +1,7 @@
-/** Fields of e-mails and conversations that name records of other collections, while the mail server changes the same e-mails. */
+/**
+ * Fields of e-mails and conversations that refer to records of other collections, while the mail server changes the
+ * same e-mails.
+ */
 import { expect, test } from 'vitest';
 import { describeEngines } from '../support/engines.ts';
 import type { Json } from '../support/json.ts';
@@ -11,7 +14,7 @@ const projects = 8;
 describeEngines('links of e-mails to other records', (engine) => {
   const sides = useTwoSides(engine);
 
-  test('are set to null with their records, and stay so, while the mail server reports changes of the same e-mails', async () => {
+  test('links are set to null when their records are deleted, and stay null, while the mail server reports changes of the same e-mails', async () => {
     const { server, connect, list } = sides;
     const account = await connect();
     for (let index = 0; index < messages; index += 1) sides.fake.append('INBOX', mail(`linked ${index}`));
@@ -35,7 +38,7 @@ describeEngines('links of e-mails to other records', (engine) => {
         sides.fake.setFlag('INBOX', uid, '\\Seen', round % 2 === 0);
         sides.fake.setFlag('INBOX', uid, '\\Flagged', uid % 2 === round % 2);
       }
-      // Each at another moment of the look.
+      // In each round, the project is destroyed at another moment of the synchronisation.
       const destroying = new Promise((resolve) => setTimeout(resolve, 4 * round)).then(() =>
         server.data(`POST /api/projects:destroy?filterByTk=${id}`),
       );

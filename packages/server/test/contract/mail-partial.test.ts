@@ -1,4 +1,6 @@
-/** E-mails of which only the headers are stored: how they are recognised, and what their bodies change. */
+/**
+ * E-mails whose headers were stored without the body: how they are recognised, and what changes when the body arrives.
+ */
 import { expect, test } from 'vitest';
 import { createReader } from '../../src/database/run-statement.ts';
 import { sql } from '../../src/database/sql.ts';
@@ -75,7 +77,7 @@ describeEngines('e-mails whose bodies are on the mail server', (engine) => {
     expect(await countMessages()).toEqual([1, 0, 2]);
   });
 
-  test('a whole message gives the e-mail with its headers the body, whether it is read or imported', async () => {
+  test('a complete message adds the body to the e-mail that was stored with its headers, whether it is synchronised or imported', async () => {
     const { account, storePartial, storeWhole, readWaiting, countMessages } = await open();
     const [moved, imported] = [makeLargeMail('moved'), makeLargeMail('imported')];
     const first = await storePartial('Work', 1, moved);
@@ -93,9 +95,9 @@ describeEngines('e-mails whose bodies are on the mail server', (engine) => {
     expect(await countMessages()).toEqual([2, 0, 2]);
   });
 
-  test('of two e-mails that are the same message, the one that was stored first remains, with the mailboxes of both', async () => {
+  test('of two e-mails that turn out to be the same message, the first one remains, with the mailboxes of both', async () => {
     const { account, storePartial, complete, countMessages } = await open();
-    // Empty lines at the end change the size, and not the message.
+    // Empty lines at the end change the size but not the identity of the message.
     const twice = (raw: string) => `${raw}\r\n\r\n`;
     const raw = makeLargeMail('partial first');
     const id = await storePartial('INBOX', 1, raw);
@@ -118,7 +120,7 @@ describeEngines('e-mails whose bodies are on the mail server', (engine) => {
     ).toHaveLength(2);
   });
 
-  test('an e-mail that is deleted for ever before its body is here does not come back', async () => {
+  test('an e-mail that is permanently deleted before its body was downloaded is not stored again', async () => {
     const { account, storePartial, storeWhole, readWaiting } = await open();
     const raw = makeLargeMail('deleted');
     const id = await storePartial('INBOX', 5, raw);
@@ -132,7 +134,7 @@ describeEngines('e-mails whose bodies are on the mail server', (engine) => {
     ]);
   });
 
-  test('a body changes the conversation, the search and the events, and is quiet if nobody has asked for it', async () => {
+  test('a body changes the conversation, the search and the events; a body that nobody has requested causes no event', async () => {
     const { account, storePartial, complete } = await open();
     const [asked, quiet] = [makeLargeMail('asked'), makeLargeMail('quiet')];
     const ids = [await storePartial('INBOX', 1, asked), await storePartial('INBOX', 2, quiet)];
@@ -152,7 +154,7 @@ describeEngines('e-mails whose bodies are on the mail server', (engine) => {
     expect(await complete(ids[0]!, asked)).toBeNull();
   });
 
-  test('a body without the file that the structure named changes the counts of the conversation', async () => {
+  test('a body without the attachment that the structure announced changes the counts of the conversation', async () => {
     const { account, storePartial, complete } = await open();
     const raw = makeLargeMail('no file', { attachments: [] });
     const id = await storePartial('INBOX', 1, raw);

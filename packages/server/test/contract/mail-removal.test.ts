@@ -46,7 +46,7 @@ describeEngines('a destroyed mail account', (engine) => {
 
     await server.boot();
     const { mail } = server.running.applications.main;
-    expect(await count('emails')).toBeGreaterThan(1); // else nothing was cut short
+    expect(await count('emails')).toBeGreaterThan(1); // otherwise the kill interrupted nothing
     expect(await server.data('GET /api/accounts', { as: 'ann' })).toHaveLength(1);
     expect(await server.data('GET /api/accounts:list')).toHaveLength(1);
     expect(await server.call(`GET /api/accounts:get/${id}`)).toMatchObject({ status: 404 });
@@ -54,7 +54,7 @@ describeEngines('a destroyed mail account', (engine) => {
     expect(await server.data('GET /api/emails', { as: 'ann' })).toMatchObject([{ subject: 'Stays' }]);
     expect(await server.data('GET /api/emails?search=goes', { as: 'ann' })).toEqual([]);
     expect(await server.data('GET /api/conversations', { as: 'ann' })).toHaveLength(1);
-    // An import that is under way has nowhere to go.
+    // An import that is still running can no longer store messages.
     const late = {
       raw: Buffer.from('Subject: late\r\n\r\n'),
       mailbox: { id: 1, folder: 'inbox' },
@@ -113,7 +113,7 @@ describeEngines('a destroyed mail account', (engine) => {
     const field = { name: 'account', type: 'belongsTo', target: 'accounts', onDelete: 'restrict' };
     await server.data('POST /api/collections:create', { body: { name: 'holds', fields: [field] } });
     await server.data('POST /api/holds:create', { as: 'ann', body: { accountId: held } });
-    // A record that came to name it at the moment when it was destroyed.
+    // Simulates a record that began to refer to the account while it was being destroyed.
     await database.write((transaction) =>
       transaction.run({ text: `UPDATE accounts SET status='destroying' WHERE id=${held}`, values: [] }),
     );

@@ -11,15 +11,18 @@ import { searchExpectations as meanings, readIndexedWords } from '../support/mai
 import type { TestServer } from '../support/scenario.ts';
 import { parseCorpus, storeMailCopies } from '../support/stored-mail-copies.ts';
 
-/** E-mails in the big account; the large form is MAIL_SCALE=100000. */
+/** The number of e-mails in the big account; MAIL_SCALE=100000 is the full size. */
 const scale = Number(process.env['MAIL_SCALE'] ?? 2000);
 const shared = process.env['SHARED_DATA_DIR'] ?? join(import.meta.dirname, '../../../../../shared/data');
 const folder = join(shared, 'mail/easy-ham');
 const accountsOfCara = 20;
 const isMeasured = process.env['MAIL_SCALE'] !== undefined;
-/** How many times slower than promised it may be: on a busy machine MAIL_PATIENCE=3. Of few e-mails nothing is promised. */
+/**
+ * How many times slower than the documented times requests may be. On a busy machine use MAIL_PATIENCE=3. With few
+ * e-mails the limit is very loose.
+ */
 const patience = isMeasured ? Number(process.env['MAIL_PATIENCE'] ?? 1) : 50;
-/** Words that many write, as few put them: measured, without a promise. */
+/** Searches for words that occur in many e-mails, but rarely as this phrase: they are measured without a limit. */
 const hopeless = new Set(['"list the mailing"', '"mailing list"', '"mailing list" is:unread']);
 
 const lists = [
@@ -37,8 +40,8 @@ interface Stored {
 }
 
 /**
- * Three shapes: ann has one big account, bob a small one beside it, cara twenty of middling size. Each is read as fast as if the
- * others were not there.
+ * Three kinds of users: ann has one big account, bob has a small one, and cara has twenty medium ones. Each must be
+ * read as fast as if the others did not exist.
  */
 describeEngines('a hundred thousand e-mails', (engine) => {
   let server: TestServer;
@@ -66,7 +69,7 @@ describeEngines('a hundred thousand e-mails', (engine) => {
   }, 1_800_000);
   afterAll(() => server.stop());
 
-  /** Milliseconds of requests, each after the first, sorted. */
+  /** The sorted response times of a request in milliseconds, without the first one. */
   async function times(as: string, path: string, rounds: number): Promise<number[]> {
     const taken: number[] = [];
     const headers = { authorization: `Bearer ${server.tokens.get(as)}` };
@@ -128,7 +131,7 @@ describeEngines('a hundred thousand e-mails', (engine) => {
     }
   });
 
-  /** E-mails of an account, the newest first, each with the conversation that it is in. */
+  /** E-mails of an account, the newest first, each with its conversation. */
   async function stored(as: string, account: number): Promise<Stored[]> {
     const found: Stored[] = [];
     for (let after = ''; ; ) {
@@ -173,7 +176,8 @@ describeEngines('a hundred thousand e-mails', (engine) => {
         const query = `search=${encodeURIComponent(search)}&pageSize=37`;
         const ids = wanted.map(({ id }) => id).slice(0, 111);
         expect(await listed(who, `/api/emails?${query}`, 3), search).toEqual(ids);
-        // Conversations in the order of their last e-mails, whichever of theirs is found; a flag may be another's.
+        // Conversations are sorted by their last e-mail, whichever of their e-mails matches. Conditions on flags are
+        // left out, because another e-mail of the conversation may match them.
         if (/\b(is|in):/.test(search)) continue;
         const found = new Set(wanted.map(({ conversationId }) => conversationId));
         const inOrder = new Set(mails.map(({ conversationId }) => conversationId).filter((id) => found.has(id)));
@@ -190,7 +194,7 @@ describeEngines('a hundred thousand e-mails', (engine) => {
       }
     });
 
-  /** The plan of each statement that some work reads by. */
+  /** The query plans of all statements that the work reads with. */
   async function plansOf(work: () => Promise<unknown>): Promise<string[]> {
     const { database } = server.running.applications.main;
     const { read } = database;
@@ -218,7 +222,7 @@ describeEngines('a hundred thousand e-mails', (engine) => {
     return `${unique ? 'u' : 'i'}_${id}_${fields.map((each) => byName.get(each)!.id).join('_')}`;
   };
 
-  test('a list of a label only reads what has labels', { timeout: 120_000 }, async () => {
+  test('a list with a label only reads records that have labels', { timeout: 120_000 }, async () => {
     const [email] = await server.data('GET /api/emails?pageSize=1', { as: 'ann' });
     await server.data(`PATCH /api/emails/${email.id}`, { as: 'ann', body: { labels: ['Rare'] } });
     for (const [resource, order] of [
@@ -234,9 +238,9 @@ describeEngines('a hundred thousand e-mails', (engine) => {
     await server.data(`PATCH /api/emails/${email.id}`, { as: 'ann', body: { labels: null } });
   });
 
-  test('the blob sweep and the check for known messages use their indexes', { timeout: 120_000 }, async () => {
+  test('the blob sweep and the check for existing messages use their indexes', { timeout: 120_000 }, async () => {
     const { database } = server.running.applications.main;
-    // As many as the sweep asks for at once; of a small table PostgreSQL rather reads all of it.
+    // The sweep checks that many names at once. PostgreSQL would read a small table completely instead.
     const names = Array.from({ length: Math.min(500, Math.ceil(scale / 400)) }, (_, index) => `no-such-${index}`);
     const [sweep] = await plansOf(() => findReferencedBlobs(database, 1, names));
     expect(sweep).toContain(indexOf('mailContents', ['accountId', 'rawSha256']));
@@ -249,7 +253,7 @@ describeEngines('a hundred thousand e-mails', (engine) => {
       expect(plan).not.toMatch(/Seq Scan on "?(?:emails|mailContents)|SCAN (?:emails|mailContents)/);
   });
 
-  test('flags are set quickly', { timeout: 120_000 }, async () => {
+  test('flags are set within the time limit', { timeout: 120_000 }, async () => {
     const emails = (await server.data(`GET /api/emails?pageSize=${isMeasured ? 100 : 20}`, { as: 'ann' })) as {
       id: number;
     }[];

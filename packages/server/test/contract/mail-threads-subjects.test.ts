@@ -21,7 +21,8 @@ describeEngines('conversations by subject', (engine) => {
       { mail: makeSubjectMail(0, 'Order', 'ada@example.net', [order]), receivedAt: moment(0) },
       { mail: makeSubjectMail(1, 'Re: Order', 'bob@example.net', [order]), receivedAt: moment(1) },
       { mail: makeSubjectMail(2, 'AW: Order', 'cora@example.net', [order]), receivedAt: moment(2) },
-      // Replies from the alias: the mailbox Sent shows that it is an own address.
+      // Replies from the alias: because they are in the mailbox Sent, the alias is known as one of the account's
+      // addresses.
       { mail: makeSubjectMail(3, 'Re: Order', answers, ['ada@example.net']), receivedAt: moment(3), mailbox: 'Sent' },
       { mail: makeSubjectMail(4, 'Re: Order', answers, ['bob@example.net']), receivedAt: moment(4), mailbox: 'Sent' },
       // A message to a colleague, and a message from the alias that was delivered to the alias.
@@ -91,7 +92,10 @@ describeEngines('conversations by subject', (engine) => {
     }
   });
 
-  /** Creates an account with `count` messages of one subject and sender in one conversation, the last one a reply. Returns its key. */
+  /**
+   * Creates an account with one conversation of `count` messages with one subject and sender, the last one a reply.
+   * Returns its key.
+   */
   async function createAlarmAccount(count: number): Promise<number> {
     const all = ['Alarm', 'Re: Alarm'].map((subject, number) => ({
       mail: makeSubjectMail(number, subject, 'ada@example.net', [ownAddress]),
@@ -170,7 +174,7 @@ describeEngines('conversations by subject', (engine) => {
   });
 });
 
-/** The numbers in a random order, which is the same for the same seed. */
+/** The numbers in a random order that only depends on the seed. */
 function shuffled(numbers: readonly number[], seed: number): number[] {
   let state = seed;
   const dice = (): number => {

@@ -57,7 +57,10 @@ describeEngines('conversations of a store', (engine) => {
     return fixture.storeMails(mails, { order, batchSize });
   }
 
-  /** The indexes of messages by their conversations, as the API shows them. The counts of the conversations are compared too. */
+  /**
+   * The indexes of messages, grouped by the conversations that the API shows. The counts of the conversations are
+   * checked too.
+   */
   async function readGroups(all: readonly Drawn[], { id, emailKeys }: StoredAccount): Promise<number[][]> {
     const rows = (await fixture.server.data(`GET /api/emails?accountId=${id}&pageSize=100&folder=inbox`, {
       as: 'ann',
@@ -142,7 +145,7 @@ describeEngines('conversations of a store', (engine) => {
     });
   }
 
-  test('are rebuilt as a fresh import would make them, whatever their previous state', {
+  test('are rebuilt to the same result as a new import, whatever their previous state', {
     timeout: 240_000,
   }, async () => {
     await fc.assert(

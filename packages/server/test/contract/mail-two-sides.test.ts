@@ -35,7 +35,7 @@ describeEngines('mail on two sides', (engine) => {
     expect(await list(account)).toHaveLength(2);
   });
 
-  test('flags go to the server and come from it; a flag that is toggled back is not sent', async () => {
+  test('flag changes are sent to the server and received from it; a flag that is toggled back is not sent', async () => {
     const account = await connect();
     const uid = sides.fake.append('INBOX', mail('flags'), []);
     await sides.sync.run();
@@ -56,7 +56,7 @@ describeEngines('mail on two sides', (engine) => {
     expect(await find(account, 'flags')).toMatchObject({ read: false, labels: ['Billing', 'Urgent', 'später heute'] });
   });
 
-  test('a queued local flag wins over what the server reports, other flags are the server’s', async () => {
+  test('a queued local flag wins over the reported one, other flags are those of the server', async () => {
     const account = await connect();
     const uid = sides.fake.append('INBOX', mail('overlay'), []);
     await sides.sync.run();
@@ -74,7 +74,7 @@ describeEngines('mail on two sides', (engine) => {
     expect(sides.fake.picture()['INBOX']).toEqual(['overlay \\Flagged \\Seen']);
   });
 
-  test('flags that the mail server refuses are those of the server again, and others stay', async () => {
+  test('flags that the mail server refuses get their values on the server again, and other flags stay', async () => {
     const account = await connect();
     sides.fake.append('INBOX', mail('refused'), ['\\Flagged', 'Billing']);
     await sides.sync.run();
@@ -85,7 +85,7 @@ describeEngines('mail on two sides', (engine) => {
     const [due] = await queue.readDue(box, 10);
     expect(due!.flags).toEqual({ add: ['\\Seen', 'Urgent'], remove: ['\\Flagged', 'Billing'] });
     await queue.begin(box, [due!]);
-    // What changes while the operation runs is not given up with it.
+    // Changes that are made while the operation runs are not dropped with it.
     await update(id, { labels: ['Later', 'Urgent'] });
     await queue.drop(box, due!.id);
     expect(await find(account, 'refused')).toMatchObject({ read: false, starred: true, labels: ['Billing', 'Later'] });
@@ -94,7 +94,7 @@ describeEngines('mail on two sides', (engine) => {
     expect(await operations(account)).toEqual([]);
   });
 
-  test('moves are sent once, and not when the message is moved back', async () => {
+  test('a move is sent once, and is not sent if the message is moved back before that', async () => {
     const account = await connect();
     sides.fake.append('INBOX', mail('moved'), ['\\Flagged']);
     await sides.sync.run();
@@ -112,7 +112,7 @@ describeEngines('mail on two sides', (engine) => {
     expect(await find(account, 'moved')).toMatchObject({ id, folder: 'Work', read: true, starred: true });
   });
 
-  test('undoing a move of a message in two mailboxes sends nothing, or restores both', async () => {
+  test('undoing the move of a message that is in two mailboxes sends nothing, or restores both', async () => {
     const account = await connect();
     sides.fake.append('INBOX', mail('twice'), ['\\Flagged']);
     const [message] = sides.fake.get('INBOX').messages.values();
@@ -129,7 +129,7 @@ describeEngines('mail on two sides', (engine) => {
     expect(await operations(account)).toEqual([]);
     await sides.sync.run();
     expect(sides.fake.picture()).toEqual(picture);
-    // After it was sent, the server gets the message again.
+    // If the move was already sent, undoing it uploads the message to the server again.
     await moveToTrash();
     await sides.sync.run();
     expect(sides.fake.picture()).toMatchObject({ INBOX: [], Work: [], Trash: ['twice \\Flagged'] });
@@ -141,7 +141,7 @@ describeEngines('mail on two sides', (engine) => {
     expect(await list(account, '&folder=Work')).toMatchObject([{ id }]);
   });
 
-  test('a move on the server keeps the e-mail', async () => {
+  test('a message that is moved on the server stays the same e-mail', async () => {
     for (const objectIds of [true, false]) {
       const account = await connect(new FakeMailServer({ uidplus: true, objectIds }));
       const uid = sides.fake.append('INBOX', mail('carried'), []);
@@ -153,7 +153,7 @@ describeEngines('mail on two sides', (engine) => {
     }
   });
 
-  test('an e-mail takes the flags of the copy that remains, and its waiting changes are sent there', async () => {
+  test('an e-mail gets the flags of its remaining copy, and its pending changes are sent to that copy', async () => {
     const account = await connect();
     const uid = sides.fake.append('INBOX', mail('copied'), ['\\Answered']);
     await sides.sync.run();
@@ -174,7 +174,7 @@ describeEngines('mail on two sides', (engine) => {
     expect(await find(account, 'copied')).toMatchObject(after);
   });
 
-  test('of two reports about one message, the last one counts', async () => {
+  test('if one message is reported twice, the last report counts', async () => {
     const account = await connect();
     const uid = sides.fake.append('INBOX', mail('reported'), ['\\Flagged']);
     await sides.sync.run();
@@ -185,7 +185,7 @@ describeEngines('mail on two sides', (engine) => {
     expect(await find(account, 'reported')).toMatchObject({ starred: true });
   });
 
-  test('what the server deletes is deleted here', async () => {
+  test('a message that the server deletes is deleted here', async () => {
     const account = await connect();
     const uid = sides.fake.append('INBOX', mail('expunged'), []);
     sides.fake.append('INBOX', mail('stays'), []);
@@ -200,7 +200,7 @@ describeEngines('mail on two sides', (engine) => {
     expect(inbox).toMatchObject({ messages: 1, unread: 1 });
   });
 
-  test('what is deleted here for ever is deleted on the server, wherever it is there', async () => {
+  test('a message that is permanently deleted here is deleted on the server, in whatever mailbox it is', async () => {
     const account = await connect();
     const uid = sides.fake.append('INBOX', mail('secret'), []);
     await sides.sync.run();
@@ -212,7 +212,7 @@ describeEngines('mail on two sides', (engine) => {
     expect(sides.fake.picture()).toEqual({ INBOX: [], Trash: [], Work: [] });
     expect(await list(account)).toEqual([]);
     expect(await operations(account)).toEqual([]);
-    // After that, a copy is new mail.
+    // A copy that arrives later is new mail.
     sides.fake.append('INBOX', mail('secret'), []);
     await sides.sync.run();
     expect(await list(account)).toHaveLength(1);
@@ -288,7 +288,7 @@ describeEngines('mail on two sides', (engine) => {
     expect((await mailboxesOf(account)).find(({ role }) => role === 'inbox')).toEqual(inbox);
   });
 
-  test('a mailbox that the server renames keeps its e-mails, one that it deletes loses them', async () => {
+  test('a mailbox that is renamed on the server keeps its e-mails, and one that is deleted there loses them', async () => {
     const account = await connect();
     sides.fake.append('Work', mail('kept'), []);
     await sides.sync.run();
@@ -302,7 +302,7 @@ describeEngines('mail on two sides', (engine) => {
     expect((await mailboxesOf(account)).map(({ path }) => path)).toEqual(['INBOX', 'Trash']);
   });
 
-  test('an account that gets another server links what it has, and sends nothing of before', async () => {
+  test('an account that gets another server links its existing e-mails, and does not send earlier changes', async () => {
     const account = await connect();
     sides.fake.append('INBOX', mail('carried over'), ['\\Seen']);
     await sides.sync.run();
@@ -316,11 +316,11 @@ describeEngines('mail on two sides', (engine) => {
     sides.fake.append('INBOX', mail('carried over'), []);
     sides.sync = new FakeSync(sides.server.running.applications.main.mail, { id: account, address }, sides.fake);
     await sides.sync.run();
-    // The server's flags count for a message that it has never shown before.
+    // For a message that this server shows for the first time, the flags of the server count.
     expect(await list(account)).toMatchObject([{ id, folder: 'inbox', read: false, starred: false }]);
   });
 
-  test('an answer marks what it answers when it is sent, and takes the mark back when sending is cancelled', async () => {
+  test('a reply marks the original as answered when it is queued, and cancelling the sending removes the mark', async () => {
     const account = await connect();
     sides.fake.append('INBOX', mail('question'), []);
     await sides.sync.run();
@@ -346,7 +346,7 @@ describeEngines('mail on two sides', (engine) => {
     expect(await flags()).toEqual([false, true, ['question $Forwarded']]);
     await act('cancelSend', { id: third.id });
     expect((await find(account, 'question')).forwarded).toBe(false);
-    // The e-mail was answered by another program: the mark is not this message's.
+    // Another program answered the e-mail, so cancelling does not remove the mark.
     sides.fake.setFlag('INBOX', 1, '\\Answered');
     await sides.sync.run();
     const fourth = await act('reply', { id, text: 'Once more' });

@@ -1,4 +1,6 @@
-/** The changes since a snapshot of a move lead from its rows exactly to those of the present, whatever was written. */
+/**
+ * The changes since the snapshot of a move, applied to its rows, give exactly the present rows, whatever was written.
+ */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -57,7 +59,11 @@ describeEngines('snapshots of moves', (engine) => {
     await server.stop();
   });
 
-  /** Applies the changes to the rows of the snapshot, and compares them with the present rows. @returns the tables that changed. */
+  /**
+   * Applies the changes to the rows of the snapshot, and compares the result with the present rows.
+   *
+   * @returns the tables that changed.
+   */
   const compare = async (snapshot: MoveSnapshot, before: ReadonlyMap<string, MovedRow[]>): Promise<string[]> => {
     // The audit journal is written in the background.
     await server.data('POST /api/applications:stop?filterByTk=shop');
@@ -81,7 +87,7 @@ describeEngines('snapshots of moves', (engine) => {
         pieces += 1;
         longest = Math.max(longest, removed.length + added.length);
       }
-      // Long changes are never in memory as a whole.
+      // A large number of changes is never in memory as a whole.
       expect(longest).toBeLessThanOrEqual(2000);
       const present = await readAll(source.reader, table);
       expect(rows.size, table.table).toBe(present.length);
@@ -99,8 +105,9 @@ describeEngines('snapshots of moves', (engine) => {
   };
 
   /**
-   * PostgreSQL reports rows again that were written while any transaction of the whole server was running: here also those of other
-   * tests. Waits until none of them is.
+   * PostgreSQL also reports unchanged rows that were written while any other transaction of the database server was
+   * running,
+   * here also transactions of other tests. This waits until there are none.
    */
   const untilOthersEnd = async (): Promise<void> => {
     if (engine.name === 'sqlite') return;
@@ -112,7 +119,7 @@ describeEngines('snapshots of moves', (engine) => {
     await client.end();
   };
 
-  /** A search that would block the process ends in time. */
+  /** A search for changes ends at its deadline, so that it does not block the process. */
   const expectDeadline = async (): Promise<void> => {
     const snapshot = await source.reader.snapshot();
     await snapshot.advance(performance.now() - 1);
@@ -121,13 +128,13 @@ describeEngines('snapshots of moves', (engine) => {
     await snapshot.close();
   };
 
-  test('nothing has changed', async () => {
+  test('nothing is reported if nothing has changed', async () => {
     const { snapshot, before } = await begin();
     await compare(snapshot, before);
     await snapshot.close();
   });
 
-  test('records, links, definitions of roles, and rows without events', async () => {
+  test('changes of records, links, definitions of roles, and rows without events are found', async () => {
     await untilOthersEnd();
     const { snapshot, before } = await begin();
     await make('things:create', [{ n: 1000 }, { n: 1001, text: 'ö' }]);
@@ -136,25 +143,25 @@ describeEngines('snapshots of moves', (engine) => {
     // Long values of the same length, of which only a part differs.
     await make('things:update?filterByTk=8', { text: `${'7'.repeat(19_999)}x` });
     await make('things:update?filterByTk=1', { text: null });
-    // Unique values that change places.
+    // Unique values that are swapped.
     await make('things:update?filterByTk=2', { n: 5000 });
     await make('things:update?filterByTk=3', { n: 1 });
     await make('things:update?filterByTk=2', { n: 2 });
-    // A row that is as before.
+    // A row that is changed and changed back.
     await make('things:update?filterByTk=4', { n: 777 });
     await make('things:update?filterByTk=4', { n: 3 });
     await make('tags:create', { name: 'newest' });
     await make('tags:destroy?filterByTk=1');
     await make('roles:create', { name: 'later' });
     await enterApplication(server);
-    // The snapshot still shows its own moment.
+    // The snapshot still shows the state at its own time.
     for (const table of (await planTables(snapshot)).tables)
       expect(await readAll(snapshot, table), table.table).toEqual(before.get(table.table));
     await untilOthersEnd();
     const changed = await compare(snapshot, before);
     expect(changed).toEqual(expect.arrayContaining(['_events', 'things', 'tags', 'roles', 'logins']));
     expect(changed).not.toContain('samples');
-    // It goes on: only what was written since the last moment is a change.
+    // The comparison continues from there: only later writes are changes.
     const then = new Map<string, MovedRow[]>();
     for (const table of (await planTables(source.reader)).tables)
       then.set(table.table, await readAll(source.reader, table));
@@ -198,7 +205,7 @@ describeEngines('snapshots of moves', (engine) => {
   });
 
   test.skipIf(engine.name !== 'postgres')(
-    'time limits of the operator do not end a snapshot, and copies use the connections of the server',
+    'time limits that the operator has set do not end a snapshot, and copies use the connections of the server',
     async () => {
       const url = server.store.databaseUrl ?? '';
       const database = new URL(url).pathname.slice(1);
@@ -230,7 +237,7 @@ describeEngines('snapshots of moves', (engine) => {
   );
 
   test.skipIf(engine.name !== 'postgres')(
-    'a transaction with savepoints that was running at the snapshot',
+    'writes of a transaction with savepoints that was running at the time of the snapshot are found',
     async () => {
       const url = await locateSchema(schemaName(store), server.store.databaseUrl ?? '', inject('clusterNodes'));
       const client = await connectDatabase(url);

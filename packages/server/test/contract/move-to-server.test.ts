@@ -1,4 +1,4 @@
-/** `tablinum move --to https://…`: an application reaches a server that is only known by its address, complete, or nothing changes. */
+/** `tablinum move --to https://…`: the copy on the server at this address is complete, or nothing changes. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -27,9 +27,9 @@ import { shopHeaders } from '../support/shop-server.ts';
 
 const program = fileURLToPath(new URL('../../bin/tablinum.js', import.meta.url));
 const shop = { as: 'shop', headers: shopHeaders };
-/** For machines that are busy. */
+/** Long pauses are allowed, for busy machines. */
 const patient = ['--max-pause', '60'];
-/** Signing in and opening the application add rows to these tables, and write these. */
+/** Signing in and opening the application add rows to the first tables, and change rows of the second. */
 const grown = new Set(['_events', '_audit', 'logins']);
 const written = new Set(['_audit_chains', '_audit_witness', '_collections', '_acts', '_outbox']);
 
@@ -46,7 +46,7 @@ async function moveTo(from: TestServer, url: string, token: string | undefined, 
 const move = (from: TestServer, to: TestServer, more = patient): Promise<void> =>
   moveTo(from, to.running.url, to.tokens.get('admin'), more);
 
-/** The status of the application. */
+/** Reads the status of the application. */
 const statusIn = async (server: TestServer): Promise<string> =>
   (await server.data('GET /api/applications:get?filterByTk=shop')).status;
 
@@ -127,7 +127,7 @@ describe.skipIf(inject('postgresSkipped') !== null)('move to the address of a se
       await expectUnchanged();
     });
 
-    test('a name that exists is refused, and that application is not changed', async () => {
+    test('a name that exists on the target is refused, and the existing application is not changed', async () => {
       await target.data('POST /api/applications:create', { body: { name: 'shop', displayName: 'Another' } });
       await expect(move(source, target)).rejects.toThrow(/"shop" exists in http:/);
       const listed = await target.data('GET /api/applications:get?filterByTk=shop');
@@ -136,7 +136,7 @@ describe.skipIf(inject('postgresSkipped') !== null)('move to the address of a se
       await target.data('POST /api/applications:destroy?filterByTk=shop&confirm=shop');
     });
 
-    test('a target that hangs in the pause ends it in time, and the source serves requests again', async () => {
+    test('if the target hangs during the pause, the pause ends in time, and the source serves requests again', async () => {
       proxy.choose = (request) => (request.includes('step=complete') ? 'hang' : 'pass');
       const startedAt = performance.now();
       await expect(moveThroughProxy('--max-pause', '1')).rejects.toThrow(
@@ -156,7 +156,7 @@ describe.skipIf(inject('postgresSkipped') !== null)('move to the address of a se
       await expect(moveThroughProxy()).rejects.toThrow(/refused: The proxy has refused it/);
     });
 
-    test('a copy that cannot be put in place is given up, and the source serves requests again', async () => {
+    test('a copy that cannot be activated is dropped, and the source serves requests again', async () => {
       // Meanwhile, another server writes to the source, because it has not noticed the stop yet.
       const { databaseUrl } = source.store;
       const store = await (await openLocation(configOf(source.store))).findStore('shop');
@@ -175,10 +175,10 @@ describe.skipIf(inject('postgresSkipped') !== null)('move to the address of a se
       expect(await statusIn(target)).toBe('stopped');
     });
 
-    test('while the application is written, nothing that was acknowledged is lost, and all is equal', async () => {
+    test('if the application is written during the move, no acknowledged write is lost, and source and target are equal', async () => {
       const lost = new Set<string>();
       const isFirst = (request: string): boolean => !lost.has(request) && Boolean(lost.add(request));
-      // Replies of the last steps are lost, and it is not known at first whether the target has started the application.
+      // The replies to the last steps are lost: whether the target has started the application is not known at first.
       proxy.choose = (request) => {
         if (/step=place|applications:update/.test(request)) return isFirst(request) ? 'lose' : 'pass';
         if (request.includes('step=compare')) return isFirst(request) ? 503 : 'pass';
@@ -202,14 +202,14 @@ describe.skipIf(inject('postgresSkipped') !== null)('move to the address of a se
       await writing;
       expect(refused).toBe('503 30 APPLICATION_STOPPED');
       expect(acknowledged.length).toBeGreaterThan(0);
-      // Its login is verified in the stopped source, where nothing is written any more.
+      // This request is refused because the source is stopped. Nothing is written there any more.
       expect((await source.call('GET /api/tags:list', shop)).status).toBe(503);
       const [from, to] = [await readRows(source), await readRows(target)];
       expect(Object.keys(to)).toEqual(Object.keys(from));
       for (const [table, rows] of Object.entries(from))
         if (grown.has(table)) expect(to[table], table).toEqual(expect.arrayContaining(rows));
         else if (!written.has(table)) expect(to[table], table).toEqual(rows);
-      // It has a file, whose bytes are sent after the foreign keys were added.
+      // The application has a file, and its bytes are sent after the foreign keys were added.
       if (engine.name === 'sqlite') expect(await countReferences(target)).toBeGreaterThan(40);
       await enterApplication(target);
       const tags = await target.data('GET /api/tags:list?pageSize=1000&sort=id', shop);
@@ -223,7 +223,7 @@ describe.skipIf(inject('postgresSkipped') !== null)('move to the address of a se
       const listed = await target.data('GET /api/applications:get?filterByTk=shop');
       expect(listed).toMatchObject({ status: 'running', displayName: 'The shop' });
       expect((await source.data('GET /api/applications:get?filterByTk=shop')).status).toBe('stopped');
-      // Refusals are in the journal, and the moment at which it was put in place; not each of its parts.
+      // The journal of the target contains refusals and the activation, but not every part of the copy.
       const audited = await target.data('GET /api/audit:list?pageSize=100');
       const received = audited.filter(({ action }: { action: string }) => action === 'applications:receive');
       const outcomes = received.map(({ outcome }: { outcome: string }) => outcome).sort();
@@ -232,7 +232,7 @@ describe.skipIf(inject('postgresSkipped') !== null)('move to the address of a se
       expect(received).toContainEqual(expect.objectContaining({ outcome: 'done', target: 'shop', actor: 'user:1' }));
     });
 
-    test('requests that are none of the command, or for another application, are refused and change nothing', async () => {
+    test('requests that do not belong to the command, or that name another application, are refused and change nothing', async () => {
       const before = await readRows(target);
       const id = '00000000-0000-4000-8000-000000000000';
       const send = async (query: string, body = '{}', as = 'admin', headers = {}): Promise<string> => {
@@ -251,7 +251,7 @@ describe.skipIf(inject('postgresSkipped') !== null)('move to the address of a se
       expect(await send(`${app}&step=prepare`)).toBe('409 MOVE_REFUSED');
       expect(await send(`${app}&step=place`)).toBe('409 MOVE_REFUSED');
       await target.data('POST /api/applications:stop?filterByTk=shop');
-      // Stopped, but not created by this move.
+      // This application is stopped, but was not created by this move.
       for (const step of ['prepare', 'place', 'analyse', 'complete'])
         expect(await send(`${app}&step=${step}`), step).toBe('409 MOVE_REFUSED');
       expect(await send(`filterByTk=main&move=${id}&step=place`)).toMatch(/^40[49]/);
@@ -270,7 +270,7 @@ describe.skipIf(inject('postgresSkipped') !== null)('move to the address of a se
         if (!grown.has(table) && !written.has(table)) expect(after[table], table).toEqual(rows);
     });
 
-    test('rows that are no rows are refused while a move is under way', async () => {
+    test('invalid rows are refused while a move is running', async () => {
       const id = '11111111-0000-4000-8000-000000000000';
       const body = { name: 'open', displayName: `Being moved (${id})` };
       await target.data('POST /api/applications:create', { body });
@@ -306,7 +306,7 @@ describe.skipIf(inject('postgresSkipped') !== null)('move to the address of a se
       expect(await send('complete', { versions: { version: 'x', schema: '1', store: 1 }, generated: {} })).toBe(
         'MOVE_REFUSED',
       );
-      // A copy that is not complete is never put in service, also not by a request that arrives late.
+      // An incomplete copy is never activated, not even by a request that arrives late.
       expect(await send('place', {})).toBe('MOVE_REFUSED');
       expect(await target.data('GET /api/applications:get?filterByTk=open')).toMatchObject({ status: 'stopped' });
       const listCopies = (): string[] => readdirSync(target.store.dataDir).filter((name) => name.startsWith('move-'));
@@ -320,7 +320,7 @@ describe.skipIf(inject('postgresSkipped') !== null)('move to the address of a se
   });
 });
 
-test('a certificate that is not valid is named, and the token is not sent', async () => {
+test('an invalid certificate is reported, and the token is not sent', async () => {
   const source = await TestServer.start(sqlite);
   await source.data('POST /api/applications:create', { body: { name: 'shop' } });
   let requests = 0;
@@ -346,7 +346,7 @@ describe.skipIf(inject('postgresSkipped') !== null)('a move to an address that i
     let token: string;
     let port: string;
     const statePath = (): string => join(source.store.dataDir, 'moves', 'shop.json');
-    /** Null before the command has stored it and after it has deleted it, which may be between two calls. */
+    /** Null if the command has not stored its state yet or has deleted it, which may happen between two calls. */
     const readState = (): string | null => {
       try {
         return readFileSync(statePath(), 'utf8');
@@ -362,7 +362,7 @@ describe.skipIf(inject('postgresSkipped') !== null)('a move to an address that i
         PORT: port,
         ...(store.databaseUrl && { DATABASE_URL: store.databaseUrl }),
       });
-    /** Runs the command. @param onState is called with its stored state, again and again. */
+    /** Runs the command. @param onState is called repeatedly with its stored state. */
     const run = async (
       onState: (state: string, kill: () => void) => void = () => {},
     ): Promise<{ code: number | null; text: string }> => {
@@ -414,7 +414,7 @@ describe.skipIf(inject('postgresSkipped') !== null)('a move to an address that i
       await store.remove();
     });
 
-    test('is continued by the same command, whether the command or the server was killed', async () => {
+    test('the same command continues it, whether the command or the server was killed', async () => {
       const reached = [(state: string) => state.includes('"id"'), (state: string) => state.includes('things_')];
       for (const isReached of reached) expect((await run((state, kill) => isReached(state) && kill())).code).toBeNull();
       let isKilled = false;
@@ -424,7 +424,7 @@ describe.skipIf(inject('postgresSkipped') !== null)('a move to an address that i
         target.signal('SIGKILL');
       });
       expect(failed).toMatchObject({ code: 1, text: expect.stringMatching(/No server listens|cannot be reached/) });
-      // The source is in service, or was started again.
+      // The source was not stopped yet, or was started again.
       expect((await source.call('GET /api/things:list?pageSize=1', shop)).status).toBe(200);
       await target.stop('SIGKILL');
       target = await startTarget();

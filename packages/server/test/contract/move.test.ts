@@ -1,4 +1,7 @@
-/** `tablinum move`: an application has the same data in its new place, nothing acknowledged is lost, and a refusal or a crash changes nothing. */
+/**
+ * `tablinum move`: an application has the same data in its new location, no acknowledged write is lost, and a refusal
+ * or a crash changes nothing.
+ */
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -28,14 +31,14 @@ import { shopHeaders } from '../support/shop-server.ts';
 const program = fileURLToPath(new URL('../../bin/tablinum.js', import.meta.url));
 const shop = { as: 'shop', headers: shopHeaders };
 
-/** Signing in and opening the application add rows to these tables, and write these. */
+/** Signing in and opening the application add rows to the first tables, and change rows of the second. */
 const grown = new Set(['_events', '_audit', 'logins']);
 const written = new Set(['_audit_chains', '_audit_witness', '_collections', '_acts', '_outbox']);
 
-/** For machines that are busy. */
+/** Long pauses are allowed, for busy machines. */
 const patient = ['--max-pause', '60'];
 
-/** The indexes are built again in the background. */
+/** Waits for the search indexes, which are rebuilt in the background. */
 async function expectSearch(server: TestServer): Promise<void> {
   const count = async (path: string): Promise<number> => (await server.data(`GET /api/${path}`, shop)).length;
   await expect.poll(() => count('emails:list?search=turntable')).toBe(2);
@@ -90,7 +93,7 @@ describe.skipIf(inject('postgresSkipped') !== null)('move', () => {
     vi.restoreAllMocks();
   });
 
-  test('a name that is taken, main, and a place without data are refused', async () => {
+  test('a name that already exists, main, and a location without data are refused', async () => {
     await expect(runMoveCommand(['--app', 'main', '--to', '/x'], config(first.store))).rejects.toThrow(/"main"/);
     await expect(runMoveCommand(['--app', 'shop'], config(first.store))).rejects.toThrow(/Requests are refused/);
     await expect(move(first, first)).rejects.toThrow(/is already in/);
@@ -109,7 +112,7 @@ describe.skipIf(inject('postgresSkipped') !== null)('move', () => {
     await expect(move(first, third)).rejects.toThrow(/A move of this application to postgres/);
   });
 
-  test('a statement that hangs in the pause is ended, and the source serves requests again', async () => {
+  test('a statement that hangs during the pause is ended, and the source serves requests again', async () => {
     const { PostgresMoveTarget } = await import('../../src/database/postgres/postgres-move.ts');
     const hang = vi.spyOn(PostgresMoveTarget.prototype, 'relate').mockImplementationOnce(async function (
       this: MoveTarget,
@@ -127,12 +130,12 @@ describe.skipIf(inject('postgresSkipped') !== null)('move', () => {
     expect(await second.data('GET /api/applications:get?filterByTk=shop')).toMatchObject({ status: 'stopped' });
   });
 
-  test('a command that is repeated takes over what has changed: definitions, unique values, and rows', async () => {
+  test('a repeated command copies what has changed since: definitions, unique values, and rows', async () => {
     const make = (action: string, body?: unknown): Promise<unknown> =>
       first.data(`POST /api/${action}`, { ...shop, body });
     await make('artists:create', [{ name: 'one' }, { name: 'two' }]);
     await expect(move(first, second, '--max-pause', '0.001')).rejects.toThrow(/still runs/);
-    // The two swap their unique names.
+    // The two records swap their unique names.
     await make('artists:update?filterByTk=2', { name: 'three' });
     await make('artists:update?filterByTk=3', { name: 'one' });
     await make('artists:update?filterByTk=2', { name: 'two' });
@@ -145,7 +148,7 @@ describe.skipIf(inject('postgresSkipped') !== null)('move', () => {
     original['late:list'] = await first.data('GET /api/late:list', shop);
   });
 
-  test('from SQLite to PostgreSQL while the application is written: nothing that was acknowledged is lost', async () => {
+  test('an application that is written during its move from SQLite to PostgreSQL loses no acknowledged write', async () => {
     const acknowledged: number[] = [];
     let refused = '';
     const writing = (async (): Promise<void> => {
@@ -168,7 +171,7 @@ describe.skipIf(inject('postgresSkipped') !== null)('move', () => {
     replies['late:list'] = await second.data('GET /api/late:list', shop);
     for (const [path, reply] of Object.entries(original))
       if (path !== 'tags:list?sort=id') expect(replies[path], path).toEqual(reply);
-    // The next id follows the largest one that was ever given.
+    // The next id follows the largest one that was ever assigned.
     const next = await second.data('POST /api/tags:create', { ...shop, body: { label: 'next' } });
     expect(next.id).toBe(Math.max(3, ...acknowledged) + 1);
     expect((await second.data('GET /api/applications:get?filterByTk=shop')).displayName).toBe('The shop');
@@ -180,7 +183,7 @@ describe.skipIf(inject('postgresSkipped') !== null)('move', () => {
     expect(printed.join('\n')).toMatch(/Equal by count and SHA-256: \d+ tables/);
   });
 
-  test('the source can be started again, and has what it had', async () => {
+  test('the source can be started again, and still has its data', async () => {
     await first.data('POST /api/applications:start?filterByTk=shop');
     const replies = await readApplication(first);
     expect(replies['samples:list?sort=id']).toEqual(original['samples:list?sort=id']);
@@ -204,12 +207,12 @@ describe.skipIf(inject('postgresSkipped') !== null)('move', () => {
       .filter(({ table_name: table }) => !tablesNotCopied.has(table as string))
       .map(({ table_name: table, column_name: column }) => `${table}.${column}`)
       .filter((name) => !known.has(name));
-    // Each engine orders events in its own way.
+    // Only PostgreSQL orders events by transaction id.
     expect(unknown).toEqual(['_events.xid']);
     expect(columns.length).toBeGreaterThan(300);
   });
 
-  test('back to SQLite: every value of every table is as before', async () => {
+  test('after a move back to SQLite, every value of every table is as before', async () => {
     const before = await readApplication(second);
     await move(second, third, ...patient);
     await enterApplication(third);
@@ -230,7 +233,7 @@ describe.skipIf(inject('postgresSkipped') !== null)('move', () => {
   });
 });
 
-test('bytes in a bucket are copied to the other place, also between folders', async () => {
+test('files are copied to the new location, from a bucket and between folders', async () => {
   const s3 = await S3Server.start();
   const bucket = s3.env('move');
   const [source, target] = [await TestServer.start(sqlite, { env: bucket }), await TestServer.start(sqlite)];
@@ -248,7 +251,7 @@ test('bytes in a bucket are copied to the other place, also between folders', as
   await target.stop();
 });
 
-test('a copy that cannot be put in place in time is an error, also if PostgreSQL waits for a lock', async () => {
+test('a copy that cannot be activated in time is an error, also if PostgreSQL waits for a lock', async () => {
   const location = { replace: () => new Promise(() => {}) } as unknown as MoveLocation;
   await expect(toDestination(location).replace('s', 'm', 20)).rejects.toThrow('It took longer than 1 s.');
 });
@@ -267,7 +270,7 @@ describe('a source that is started again before the move has ended', () => {
     const args = ['--app', 'shop', '--to', target.store.dataDir, ...patient];
     return { source, target, move: () => runMoveCommand(args, config) };
   };
-  /** Is called when the copy is complete, and nothing is switched yet. */
+  /** Calls the function when the copy is complete and has not been activated yet. */
   const onComplete = (work: () => void): void =>
     void vi.spyOn(console, 'log').mockImplementation((line: string) => {
       if (line.startsWith('Equal by count')) work();
@@ -285,7 +288,7 @@ describe('a source that is started again before the move has ended', () => {
     for (const server of servers) await server.stop();
   });
 
-  test('what was acknowledged after the copy was complete is copied by the repeated command', async () => {
+  test('writes that were acknowledged after the copy was complete are copied by the repeated command', async () => {
     const { source, target, move } = await begin();
     onComplete(() => {
       throw new Error('killed');
@@ -294,7 +297,8 @@ describe('a source that is started again before the move has ended', () => {
     await restart(source, 2);
     await expect(move()).rejects.toThrow('killed');
     await restart(source, 3);
-    // As another server does that has not noticed the stop yet. The application must not stay stopped.
+    // Simulates a write of another server that has not noticed yet that the application is stopped. The application
+    // must not stay stopped.
     const { findStore } = await openLocation(readConfig({ ...serverSettings, DATA_DIR: source.store.dataDir }));
     const path = join(source.store.dataDir, 'applications', `${await findStore('shop')}.db`);
     onComplete(() => {
@@ -304,7 +308,7 @@ describe('a source that is started again before the move has ended', () => {
     });
     await expect(move()).rejects.toThrow(/or written there, after it was copied\. Nothing .* runs in .* again/);
     expect(await readNumbers(source)).toEqual([1, 2, 3]);
-    // Also if it is stopped again before the command is repeated.
+    // This is also refused if the application is stopped again before the command is repeated.
     await source.data('POST /api/applications:stop?filterByTk=shop');
     onComplete(() => {});
     await move();
@@ -312,7 +316,7 @@ describe('a source that is started again before the move has ended', () => {
     expect(await readNumbers(target)).toEqual([1, 2, 3]);
   });
 
-  test('after the copy was put in the target, the command refuses until one of them is given up', async () => {
+  test('after the copy was activated in the target, the command refuses to continue until one of the two applications is dropped', async () => {
     const { source, target, move } = await begin();
     const statePath = join(source.store.dataDir, 'moves', 'shop.json');
     onComplete(() => {
@@ -324,7 +328,7 @@ describe('a source that is started again before the move has ended', () => {
       writeFileSync(statePath, JSON.stringify({ ...state, isSwitching: true }));
     };
     noteSwitching();
-    // Another application of this name is not the copy.
+    // Another application with this name is not the copy.
     await target.data('POST /api/applications:destroy?filterByTk=shop&confirm=shop');
     await target.data('POST /api/applications:create', { body: { name: 'shop', displayName: 'Another' } });
     await expect(move()).rejects.toThrow(/"shop" exists in .* Destroy it there first/);
@@ -343,7 +347,7 @@ describe('a source that is started again before the move has ended', () => {
     expect(await readNumbers(target)).toEqual([1, 2]);
   });
 
-  test('a start while the copy is switched is not overlooked', async () => {
+  test('a start of the source during the activation of the copy is noticed', async () => {
     const { source, move } = await begin();
     let started: Promise<unknown> = Promise.resolve();
     onComplete(() => {
@@ -361,7 +365,7 @@ describe.skipIf(inject('postgresSkipped') !== null)('a move that is killed', () 
     for (const store of stores) await store.remove();
   });
 
-  test('is continued by the same command, wherever it was killed', async () => {
+  test('the same command continues it, at whatever step it was killed', async () => {
     const [source, target] = [await TestServer.start(sqlite), await postgres.store(true)];
     stores.push(target);
     await source.data('POST /api/applications:create', { body: { name: 'shop' } });
@@ -398,7 +402,7 @@ describe.skipIf(inject('postgresSkipped') !== null)('a move that is killed', () 
 function spawnMove(dataDir: string, to: string): ChildProcessByStdio<null, Readable, Readable> {
   return spawn(process.execPath, [program, 'move', '--app', 'shop', '--to', to, '--max-pause', '60'], {
     cwd: tmpdir(),
-    // What a killed command leaves is removed with the folder.
+    // Remaining files of a killed command are removed with the folder.
     env: { PATH: process.env['PATH'] ?? '', ...serverSettings, DATA_DIR: dataDir, TMPDIR: dataDir },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

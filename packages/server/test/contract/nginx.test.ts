@@ -17,7 +17,7 @@ import { rootEmail, rootPassword } from '../support/server-settings.ts';
 
 const installed = isInstalled('nginx');
 if (!installed) process.stdout.write('nginx is not installed: deploy/nginx.conf is not tried.\n');
-/** An address of this machine from which the proxy is not trusted. */
+/** An address of this machine that the server does not trust as a proxy. */
 const clientAddress = '127.0.0.5';
 const megabyte = 1024 * 1024;
 
@@ -67,7 +67,7 @@ describe.skipIf(!installed)('deploy/nginx.conf', () => {
   };
   const json = { 'content-type': 'application/json' };
 
-  test('passes requests on, with the address of the client that it saw, not the one that the client claims', async () => {
+  test('passes requests on with the real address of the client, not with the one that the client claims', async () => {
     const body = JSON.stringify({ email: rootEmail, password: rootPassword });
     const headers = { ...json, 'x-forwarded-for': '198.51.100.7' };
     const reply = await send('/api/auth:signIn', { method: 'POST', headers, body });
@@ -78,7 +78,7 @@ describe.skipIf(!installed)('deploy/nginx.conf', () => {
       .toBe(clientAddress);
   });
 
-  test('sends events on at once, over streams and sockets', async () => {
+  test('passes events on immediately, over streams and sockets', async () => {
     const reply = await send('/api/realtime?resource=things', { headers: { accept: 'text/event-stream' } });
     expect(reply.headers['content-type']).toContain('text/event-stream');
     const stream = new EventStream(new Response(Readable.toWeb(reply) as ReadableStream));
@@ -99,7 +99,7 @@ describe.skipIf(!installed)('deploy/nginx.conf', () => {
     await stream.cancel();
   });
 
-  test('passes large uploads on while they arrive, and the refusal of the server', async () => {
+  test('passes large uploads on while they arrive, and returns the refusals of the server', async () => {
     const boundary = 'b';
     const head = `--${boundary}\r\nContent-Disposition: form-data; name="f"; filename="a.bin"\r\n\r\n`;
     const piece = Buffer.alloc(megabyte, 'x');
@@ -118,7 +118,7 @@ describe.skipIf(!installed)('deploy/nginx.conf', () => {
     expect([refused.statusCode, (await readJson(refused)).code]).toEqual([400, 'BODY_INVALID']);
   });
 
-  test('replies 502 while no server runs', async () => {
+  test('replies with 502 while no server runs', async () => {
     await server.running.stop();
     const reply = await send('/api/things:list');
     expect(reply.statusCode).toBe(502);

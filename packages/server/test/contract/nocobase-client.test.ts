@@ -4,17 +4,20 @@ import { describeEngines } from '../support/engines.ts';
 import { TestServer } from '../support/scenario.ts';
 
 const forgotten = '@nocobase/utils/client';
-/** The package asks for another one that it does not declare, and uses it in browsers alone (the names of its cookies). */
+/**
+ * The package requires another package that it does not declare, and only uses it in browsers (for the names of its
+ * cookies).
+ */
 registerHooks({
   resolve: (name, context, next) =>
     name === forgotten ? { url: `test:${name}`, format: 'commonjs', shortCircuit: true } : next(name, context),
   load: (url, context, next) =>
     url === `test:${forgotten}` ? { format: 'commonjs', source: '', shortCircuit: true } : next(url, context),
 });
-/** Its own build, unmodified; it is CommonJS. */
+/** The published build of the package, unmodified; it is CommonJS. */
 const { APIClient } = createRequire(import.meta.url)('@nocobase/sdk') as typeof import('@nocobase/sdk');
 
-/** A client of the same action grammar, written by others. */
+/** A third-party client of the same action grammar. */
 describeEngines('the client of NocoBase', (engine) => {
   let server: TestServer;
   let client: InstanceType<typeof APIClient>;

@@ -1,7 +1,8 @@
 /**
- * `npm pack` of server and client: installed in an empty folder, the server runs with all its threads and processes, and the client reaches
- * it. The image of the Dockerfile, built with buildah from the same package, runs as a container runs it: as another user, on a read-only
- * file system.
+ * `npm pack` of server and client. Installed in an empty folder, the server runs with all its threads and processes,
+ * and the client reaches it.
+ * The image of the Dockerfile is built with buildah from the same package, and runs like a container: as another user,
+ * on a read-only file system.
  */
 import { type ChildProcess, type ExecFileSyncOptions, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -21,13 +22,15 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { installPacked } from '../../../../scripts/build-image.ts';
 import { findFreePort } from '../../../../scripts/unprivileged-user.ts';
+import { bundleServer, serverPrograms } from '../../build.ts';
 import { rootSettings, startCliProcess } from '../support/cli-process.ts';
 import type { Json } from '../support/json.ts';
 import { isInstalled } from '../support/nginx.ts';
 import { usePackedServer } from '../support/packed-server.ts';
 
 const repository = fileURLToPath(new URL('../../../../', import.meta.url));
-// Too much for a folder in memory, and outside of the repository, whose packages would hide one that is not declared.
+// The packages are too large for a folder in memory. Inside the repository, its packages would hide an undeclared
+// dependency.
 const folder = mkdtempSync(join(existsSync('/var/tmp') ? '/var/tmp' : tmpdir(), 'tablinum-packages-'));
 const installed = join(folder, 'empty');
 const environment = {
@@ -45,7 +48,7 @@ beforeAll(() => {
   const files = built.split('\n').filter((line) => line.endsWith('.tgz'));
   expect(files).toHaveLength(2);
   mkdirSync(installed);
-  // Without a network, npm would try again for minutes.
+  // Without a network, npm would retry for minutes.
   vi.stubEnv('npm_config_fetch_retries', '0');
   try {
     installPacked(installed, files);
@@ -60,7 +63,7 @@ beforeAll(() => {
 }, 120_000);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Unpacks the packages next to links to the packages of the repository. */
+/** Unpacks the packages next to links to the dependencies of the repository. */
 function linkDependencies(files: readonly string[]): void {
   const modules = join(installed, 'node_modules');
   rmSync(modules, { recursive: true, force: true });
@@ -86,6 +89,16 @@ test('the server starts, and everything that it loads later works', async () => 
     await server.stop('SIGTERM');
   }
 }, 60_000);
+
+test('building the same sources again gives the same files', async () => {
+  const again = join(folder, 'again');
+  await bundleServer(again, serverPrograms);
+  const readFiles = (path: string): Record<string, string> =>
+    Object.fromEntries(readdirSync(path).map((name) => [name, readFileSync(join(path, name), 'utf8')]));
+  const packed = readFiles(join(installed, 'node_modules/@tablinum/server/dist'));
+  expect(Object.keys(packed).length).toBeGreaterThan(100);
+  expect(readFiles(again)).toEqual(packed);
+});
 
 /** Runs and type-checks a program that uses the packed client. */
 function runClient(url: string, token: string): void {
@@ -162,8 +175,9 @@ describe.skipIf(obstacle !== null)('the image', () => {
   let running: ChildProcess | null = null;
 
   beforeAll(() => {
-    // buildah can run RUN steps here (chroot isolation), but the first stage begins with an image of a registry, which CI cannot reach, and
-    // loads packages with apt-get and npm. What it runs at last is run here; the second stage is that of the Dockerfile.
+    // buildah can run RUN steps here (chroot isolation). But the first stage needs a base image from a registry, which
+    // CI cannot reach, and
+    // runs apt-get and npm. So its last command is run here, and only the second stage of the Dockerfile is built.
     const dockerfile = readFileSync(join(repository, 'Dockerfile'), 'utf8');
     expect(dockerfile).toContain('scripts/build-image.ts /image\n');
     const stage = dockerfile.slice(dockerfile.indexOf('FROM scratch'));
@@ -189,7 +203,7 @@ describe.skipIf(obstacle !== null)('the image', () => {
     return spawn('unshare', args, { stdio: ['ignore', 'pipe', 'inherit'] });
   };
 
-  test('is small, and has a user without rights, a health check and a volume', () => {
+  test('is small, and has a user without privileges, a health check and a volume', () => {
     const [stored] = JSON.parse(buildah('images', '--json')) as { size: string }[];
     const [, megabytes = ''] = /^([\d.]+) ?MB$/i.exec(stored?.size ?? '') ?? [];
     expect(Number(megabytes)).toBeGreaterThan(100);

@@ -1,11 +1,11 @@
-/** The first runs of a statement go through pg, later ones through our own query: callers see no difference. */
+/** The first runs of a statement use pg, later ones our own query class. Callers see no difference. */
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { type Database, DatabaseFault, type Row, StaleVersion } from '../../src/database/database.ts';
 import { ConnectionBudget } from '../../src/database/postgres/connection-budget.ts';
 import { openPostgres } from '../../src/database/postgres/postgres-open.ts';
 import { describeEngines, type Store } from '../support/engines.ts';
 
-/** More than the runs before a statement is prepared, and the first run of the prepared statement. */
+/** Enough runs to include those before the statement is prepared, and the first run of the prepared statement. */
 const runs = 8;
 
 describeEngines('runs of a prepared statement', (engine) => {
@@ -52,7 +52,7 @@ describeEngines('runs of a prepared statement', (engine) => {
     expect(await read('SELECT count(*) FROM pg_prepared_statements WHERE statement=$1', text)).toEqual([[1]]);
   });
 
-  test('return whole numbers beyond the safe ones as text, no rows, and many rows in order', async () => {
+  test('return unsafe integers as text, empty results, and many rows in order', async () => {
     const text = 'SELECT n,(n+9007199254740990)::int8 FROM generate_series(1,$1::int4) n ORDER BY n';
     for (let run = 0; run < runs; run += 1) {
       expect(await read(text, 0)).toEqual([]);
@@ -66,7 +66,7 @@ describeEngines('runs of a prepared statement', (engine) => {
     }
   });
 
-  test('that fail at their first row, at a later one, or at their values leave the connection usable', async () => {
+  test('that fail at their first row, at a later row, or because of a parameter leave the connection usable', async () => {
     const pid = await readPid();
     const text = 'SELECT 10/(n-$1::int4) FROM generate_series(1,5000) n';
     for (let run = 0; run < runs; run += 1) {
@@ -100,7 +100,7 @@ describeEngines('runs of a prepared statement', (engine) => {
     expect(await read('SELECT u.n,u.word FROM u')).toEqual([[1, 'a']]);
   });
 
-  test('on a connection that is lost fail, and run on the next one', async () => {
+  test('fail if the connection is lost, and succeed on the next connection', async () => {
     const text = 'SELECT pg_sleep($1::float8),pg_backend_pid()';
     for (let run = 0; run < runs; run += 1) await read(text, 0);
     const kill = 'SELECT pg_terminate_backend(pg_backend_pid()) WHERE $1::bool';

@@ -1,4 +1,7 @@
-/** Hostile and unusual connections to reader threads: replies are those of the main thread, and no reader ends. */
+/**
+ * Hostile and unusual connections to reader threads: replies are those of the main thread, and no reader thread
+ * crashes.
+ */
 import { connect } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -9,7 +12,7 @@ import { SocketClient } from '../support/socket-client.ts';
 let server: TestServer;
 let connections: WireConnection[];
 const admin = (): string => server.tokens.get('admin')!;
-/** So many connections that each thread has accepted some of them. */
+/** Enough connections that each thread has accepted some of them. */
 const tries = 12;
 
 beforeAll(async () => {
@@ -26,7 +29,7 @@ afterAll(async () => {
   await server.stop();
 });
 
-/** Sends bytes on a new connection. @returns all replies, without what differs between two equal requests. */
+/** Sends bytes on a new connection. @returns all replies, without the parts that differ between two equal requests. */
 function exchange(text: string): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
   let received = '';
@@ -45,7 +48,7 @@ function exchange(text: string): Promise<string> {
 const end = (line: string, more = ''): string =>
   `${line} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${admin()}\r\n${more}connection: close\r\n\r\n`;
 
-test('malformed and unusual requests get the same reply from each thread, and end none', async () => {
+test('malformed and unusual requests get the same reply from each thread, and crash none', async () => {
   const requests = [
     end('GET /api/posts:list?a=\t'),
     end('GET /api/posts:list?a=\f'),
@@ -90,7 +93,7 @@ test('malformed and unusual requests get the same reply from each thread, and en
   ).toEqual(connections.map(() => 200));
 });
 
-test('pipelined requests that write run in their order', async () => {
+test('pipelined requests run in order if one of them writes', async () => {
   const head = `HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${admin()}\r\n`;
   const write = (title: string): string => {
     const body = JSON.stringify({ title });
@@ -116,7 +119,7 @@ test('pipelined requests that write run in their order', async () => {
   }
 });
 
-test('connections that begin late, in pieces or with a write get complete replies', async () => {
+test('connections whose first request arrives late, arrives in pieces or is a write get complete replies', async () => {
   const long = 'x'.repeat(4000);
   const body = JSON.stringify(Array.from({ length: 300 }, () => ({ title: long })));
   await server.data('POST /api/posts:create', { body: JSON.parse(body) });
@@ -132,7 +135,7 @@ test('connections that begin late, in pieces or with a write get complete replie
       if (typeof piece === 'string') socket.write(piece);
       else await setTimeout(piece);
     }
-    await setTimeout(patience); // the client reads nothing meanwhile
+    await setTimeout(patience); // the client does not read during this time
     socket.on('data', (chunk) => {
       received += String(chunk);
     });
@@ -156,7 +159,7 @@ test('connections that begin late, in pieces or with a write get complete replie
   await new Promise((resolve) => silent.on('close', resolve).resume());
 });
 
-test('connections that begin with a write, or become sockets, are moved to the main thread and work as others', async () => {
+test('connections that begin with a write, or become WebSockets, are moved to the main thread and work like others', async () => {
   const moving = await startReaderServer();
   const { readers } = moving.running;
   const token = moving.tokens.get('admin')!;
@@ -177,7 +180,7 @@ test('connections that begin with a write, or become sockets, are moved to the m
   for (const each of sockets) await each.subscribe('notes', 'notes');
   await create(writers[0]!, 'heard');
   for (const each of sockets) expect(await each.events('notes', 1)).toHaveLength(1);
-  // The readers were asked by all of these connections, and have none of them.
+  // The readers have handed over all of these connections to the main thread.
   await expect.poll(() => readers!.handedOver).toBeGreaterThan(5);
   await expect.poll(() => readers!.connections).toBe(0);
   for (const each of writers) each.close();
@@ -185,7 +188,7 @@ test('connections that begin with a write, or become sockets, are moved to the m
   await moving.stop();
 });
 
-test('connections whose clients leave while they are moved do no harm', async () => {
+test('connections that clients close while they are being moved do no harm', async () => {
   const { port } = new URL(server.running.url);
   const head = `POST /api/posts:create HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${admin()}\r\n`;
   const body = '{"title":"left"}';
@@ -207,7 +210,7 @@ test('connections whose clients leave while they are moved do no harm', async ()
   expect(await readersAnswer()).toBe(true);
 });
 
-test('addresses that a trusted proxy passes on reach the journal and the limits, and others are not believed', async () => {
+test('client addresses that a trusted proxy passes on reach the journal and the rate limits, and others are ignored', async () => {
   for (const [index, each] of connections.entries()) {
     const reply = await each.send('POST /api/roles:create', {
       token: admin(),
@@ -286,7 +289,7 @@ test('clients that send many requests and read no reply keep few replies in memo
   });
   const before = readers!.answered + readers!.handedOver;
   await setTimeout(1000);
-  // One reply that is being sent, of which the system has a part in its buffers, and four that wait.
+  // For each connection: one reply that is being sent, partly in the buffers of the system, and four that wait.
   expect(readers!.answered + readers!.handedOver - before).toBeLessThanOrEqual(tries * 10);
   expect(await readersAnswer()).toBe(true);
   await Promise.all(

@@ -1,4 +1,7 @@
-/** Reader threads on SQLite: replies, visibility of writes and permissions, limits and failures are those of one thread. */
+/**
+ * Reader threads on SQLite: replies, visibility of writes and permissions, limits and failures are the same as with one
+ * thread.
+ */
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { postJson, rootSettings, signInAsRoot, startCliProcess } from '../support/cli-process.ts';
@@ -21,7 +24,7 @@ const posts = {
 
 let server: TestServer;
 let connections: WireConnection[];
-/** The permission of the role `reader` to list posts. */
+/** The id of the permission of the role `reader` to list posts. */
 let permission: number;
 const admin = (): string => server.tokens.get('admin')!;
 const pick = <T>(list: readonly T[]): T => list[Math.floor(Math.random() * list.length)]!;
@@ -118,7 +121,7 @@ test('every thread sends the same reply', async () => {
   expect(server.running.readers!.handedOver).toBeGreaterThan(100);
 });
 
-test('pipelined requests are answered in their order, and malformed ones are refused', async () => {
+test('pipelined requests are answered in order, and malformed ones are refused', async () => {
   const { port } = new URL(server.running.url);
   const exchange = (text: string): Promise<string> => {
     const { promise, resolve } = Promise.withResolvers<string>();
@@ -156,7 +159,7 @@ test('pipelined requests are answered in their order, and malformed ones are ref
   }
 });
 
-test('a write is visible on every connection when it is acknowledged, and a revoked permission is gone', async () => {
+test('an acknowledged write is immediately visible on every connection, and a revoked permission is no longer valid on any', async () => {
   let [sent, running] = [0, true];
   const background = Array.from({ length: 6 }, async (_, index) => {
     while (running) {
@@ -257,7 +260,7 @@ test('sockets, streams of events, uploads and downloads work on every connection
   );
 });
 
-test('the requests of an API key are counted, whichever thread answers', async () => {
+test('the requests of an API key are counted, whichever thread answers them', async () => {
   const key = await server.data('POST /api/apiKeys:create', { body: { role: { name: 'reader' } } });
   for (const each of connections)
     expect((await each.send('GET /api/posts:list', { token: key.token })).status).toBe(200);
@@ -302,12 +305,12 @@ test('applications are opened, stopped, destroyed and created again while they a
   }
 });
 
-test('a reader that ends is replaced, and costs only its own requests', async () => {
+test('a reader thread that crashes is replaced, and only its own requests fail', async () => {
   const { readers } = server.running;
   let [running, failed, succeeded] = [true, 0, 0];
   const created: number[] = [];
   const load = openConnections(server, 12).map(async (each, index) => {
-    // A connection that begins with a write is the main thread's.
+    // A connection that begins with a write belongs to the main thread.
     if (index % 2 === 0) await each.send('GET /api/posts:list', { token: admin() }).catch(() => null);
     while (running) {
       const write = await each
@@ -351,7 +354,7 @@ test('rate limits count the requests of all threads together', async () => {
         if (reply.status === 429) expect(reply.headers).toContain('retry-after');
       }
     const allowed = statuses.filter((status) => status === 200).length;
-    // Signing in has used points of the network.
+    // Signing in has used some points of the limit per network.
     expect(allowed).toBeLessThanOrEqual(points);
     expect(allowed).toBeGreaterThanOrEqual(points - ('token' in request ? 0 : 5));
     expect(new Set(statuses)).toEqual(new Set([200, 429]));
@@ -360,7 +363,7 @@ test('rate limits count the requests of all threads together', async () => {
   await limited.stop();
 });
 
-test('SIGTERM lets the requests of all threads end, and after SIGKILL every acknowledged write is there', async () => {
+test('after SIGTERM, running requests of all threads complete; after SIGKILL, every acknowledged write still exists', async () => {
   const store = await sqlite.store();
   const settings = { ...rootSettings, READERS: '2' };
   const first = await startCliProcess(store.dataDir, settings);

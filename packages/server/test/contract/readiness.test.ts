@@ -1,4 +1,7 @@
-/** `/ready` says whether the server can write, and to administrators why not; what only a restart ends, ends the process. */
+/**
+ * `/ready` reports whether the server can write, and tells administrators the reason if not. A failure that only a
+ * restart can fix ends the process.
+ */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
@@ -15,7 +18,7 @@ import { TestServer } from '../support/scenario.ts';
 interface Ready {
   readonly status: number;
   readonly code: string | undefined;
-  /** What is wrong, by source; null where nothing is told. */
+  /** The problems by source; null if the reply contains no details. */
   readonly details: Readonly<Record<string, string>> | null;
 }
 
@@ -30,7 +33,7 @@ async function ready(url: string, token: string | null): Promise<Ready> {
   return { status: reply.status, code, details: details ?? problems ?? null };
 }
 
-test('the server is not ready if large writes fail, even though small ones succeed', async () => {
+test('the server is not ready if large writes fail, even if small ones succeed', async () => {
   const server = await TestServer.start(sqlite);
   const fields = [{ name: 'text', type: 'text' }];
   await server.data('POST /api/collections:create', { body: { name: 'notes', fields } });
@@ -75,7 +78,7 @@ describe('a disk that refuses a sync', () => {
     expect(await ready(url, viewer!)).toEqual({ ...refused, details: null });
     expect(await ready(url, 'tbk_nobody')).toEqual({ ...refused, details: null });
     const { details } = await ready(url, admin!);
-    // The journal of accesses may be written at the same time, and fails too.
+    // The audit journal may be written at the same time, and then fails too.
     const problem = expect.stringMatching(/failed to sync .*disk gone.* restarted/);
     expect(details).toMatchObject({ '1.db: writes': problem });
     expect(await health.fatal).toMatch(/^1\.(audit\.)?db: writes: The disk failed to sync/);
@@ -107,7 +110,8 @@ await handle.close();`,
     const server = await startCliProcess(join(folder, 'sync'), rootSettings, ['--import', preload]);
     const token = await signInAsRoot(server);
     writeFileSync(sign, '');
-    // The journal of the sign-in may be synced first. Then the server already stops, and closes the connection instead.
+    // The journal entry of the sign-in may be synced first. Then the server is already stopping, and closes the
+    // connection without a reply.
     const status = await makeThings(server, token).then(
       (reply) => reply.status,
       () => null,
@@ -123,20 +127,21 @@ await handle.close();`,
     expect(await again.stop('SIGTERM')).toBe(0);
   });
 
-  test('is not ready on a full disk, and ready again when there is space', async ({ skip }) => {
+  test('is not ready on a full disk, and is ready again when space is available', async ({ skip }) => {
     if (spawnSync('prlimit', ['--version']).status !== 0)
       skip('prlimit, which bounds the files of a process, is missing');
     const dataDir = join(folder, 'room');
     const server = await startCliProcess(dataDir, rootSettings);
     const token = await signInAsRoot(server);
     expect((await makeThings(server, token)).status).toBe(200);
-    // No file of the process may grow: the system refuses it as it does on a full disk.
+    // A limit on the size of the process's files makes writes fail as on a full disk.
     const bound = (bytes: string): void =>
       void spawnSync('prlimit', ['--pid', String(server.pid), `--fsize=${bytes}:`]);
     bound(String(statSync(join(dataDir, 'applications', '1.db-wal')).size));
     const insert = (): Promise<Response> =>
       postJson(`${server.url}/api/things:create`, token, { text: 'x'.repeat(20_000) });
-    // A checkpoint that empties the log in between makes room for a small write: then it is ready until the next one fails.
+    // A checkpoint in between empties the log, so a small write fits again: the server is then ready until the next
+    // write fails.
     const refusedThen = async (credential: string | null): Promise<unknown> => [
       (await insert()).status >= 500,
       await ready(server.url, credential),
@@ -147,7 +152,7 @@ await handle.close();`,
       .toMatchObject([true, { status: 503, details: { '1.db: writes': expect.stringMatching(/^Writes fail/) } }]);
     expect((await postJson(`${server.url}/api/things:list`, token, {})).status).toBe(200);
     bound('unlimited');
-    // By itself, without a request that writes.
+    // The server becomes ready by itself, without a request that writes.
     await expect.poll(async () => (await ready(server.url, null)).status).toBe(200);
     expect((await insert()).status).toBe(200);
     expect(await server.stop('SIGTERM')).toBe(0);
@@ -159,70 +164,73 @@ function makeThings({ url }: CliProcess, token: string): Promise<Response> {
 }
 
 describeEngines('a database that cannot be written', (engine) => {
-  test('is reported by readiness, and so is a transaction that delays events', async () => {
-    if (engine.name === 'sqlite') return; // above
-    const server = await TestServer.start(engine);
-    const { url, health, applications } = server.running;
-    const { database } = applications.main;
-    const admin = server.tokens.get('admin')!;
-    expect(await ready(url, admin)).toMatchObject({ status: 200, details: {} });
+  // For SQLite, this is tested above.
+  test.runIf(engine.name === 'postgres')(
+    'is reported by readiness, and so is a transaction that delays events',
+    async () => {
+      const server = await TestServer.start(engine);
+      const { url, health, applications } = server.running;
+      const { database } = applications.main;
+      const admin = server.tokens.get('admin')!;
+      expect(await ready(url, admin)).toMatchObject({ status: 200, details: {} });
 
-    const other = new pg.Client({ connectionString: server.store.databaseUrl! });
-    await other.connect();
-    await other.query('BEGIN; SELECT pg_current_xact_id()');
-    const reports: (Problem | null)[] = [];
-    const watch = new EventHorizonWatch({
-      database,
-      report: (problem) => void reports.push(problem),
-      everyMilliseconds: 20,
-      lateMilliseconds: 100,
-    });
-    const { rows } = await other.query('SELECT pg_backend_pid() AS pid, current_database() AS name');
-    const { pid, name } = rows[0] as { pid: number; name: string };
-    await expect
-      .poll(() => reports.find((each) => each?.message.includes(`process ${pid} (database ${name}`)))
-      .toBeTruthy();
-    expect(reports.at(-1)).toMatchObject({
-      severity: 'warning',
-      message: expect.stringMatching(/pg_terminate_backend/),
-    });
-    await other.query('ROLLBACK');
-    await expect.poll(() => reports.at(-1)).toBeNull();
-    watch.close();
+      const other = new pg.Client({ connectionString: server.store.databaseUrl! });
+      await other.connect();
+      await other.query('BEGIN; SELECT pg_current_xact_id()');
+      const reports: (Problem | null)[] = [];
+      const watch = new EventHorizonWatch({
+        database,
+        report: (problem) => void reports.push(problem),
+        everyMilliseconds: 20,
+        lateMilliseconds: 100,
+      });
+      const { rows } = await other.query('SELECT pg_backend_pid() AS pid, current_database() AS name');
+      const { pid, name } = rows[0] as { pid: number; name: string };
+      await expect
+        .poll(() => reports.find((each) => each?.message.includes(`process ${pid} (database ${name}`)))
+        .toBeTruthy();
+      expect(reports.at(-1)).toMatchObject({
+        severity: 'warning',
+        message: expect.stringMatching(/pg_terminate_backend/),
+      });
+      await other.query('ROLLBACK');
+      await expect.poll(() => reports.at(-1)).toBeNull();
+      watch.close();
 
-    health.set('events', { severity: 'warning', message: 'Events are late.' });
-    expect(await ready(url, admin)).toMatchObject({ status: 200, details: { events: 'Events are late.' } });
-    expect((await ready(url, null)).details).toBeNull();
-    health.set('events', null);
+      health.set('events', { severity: 'warning', message: 'Events are late.' });
+      expect(await ready(url, admin)).toMatchObject({ status: 200, details: { events: 'Events are late.' } });
+      expect((await ready(url, null)).details).toBeNull();
+      health.set('events', null);
 
-    // A standby answers like this.
-    await other.query(`ALTER DATABASE ${name} SET default_transaction_read_only=on`);
-    await other.query(
-      'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname=current_database() AND pid<>pg_backend_pid()',
-    );
-    await expect
-      .poll(async () => (await ready(url, admin)).details)
-      .toMatchObject({ database: expect.stringMatching(/read only/) });
-    expect(await ready(url, null)).toEqual({ status: 503, code: 'NOT_READY', details: null });
-    await other.query(
-      `SET default_transaction_read_only=off; ALTER DATABASE ${name} RESET default_transaction_read_only`,
-    );
-    await other.end();
+      // PostgreSQL replies like a standby.
+      await other.query(`ALTER DATABASE ${name} SET default_transaction_read_only=on`);
+      await other.query(
+        'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname=current_database() AND pid<>pg_backend_pid()',
+      );
+      await expect
+        .poll(async () => (await ready(url, admin)).details)
+        .toMatchObject({ database: expect.stringMatching(/read only/) });
+      expect(await ready(url, null)).toEqual({ status: 503, code: 'NOT_READY', details: null });
+      await other.query(
+        `SET default_transaction_read_only=off; ALTER DATABASE ${name} RESET default_transaction_read_only`,
+      );
+      await other.end();
 
-    const away = new pg.Client({ connectionString: inject('postgresUrl')! });
-    await away.connect();
-    const allow = (may: boolean): Promise<unknown> => away.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS ${may}`);
-    const terminate = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname='${name}'`;
-    await allow(false);
-    await away.query(terminate);
-    await expect.poll(async () => (await ready(url, null)).code).toBe('NOT_READY');
-    expect(health.problems).toMatchObject([{ source: 'database', severity: 'failing' }]);
-    expect((await fetch(`${url}/live`)).status).toBe(200);
-    await allow(true);
-    await away.query(terminate); // those that began read only
-    await expect.poll(async () => (await ready(url, admin)).status).toBe(200);
-    expect(health.problems).toEqual([]);
-    await away.end();
-    await server.stop();
-  });
+      const away = new pg.Client({ connectionString: inject('postgresUrl')! });
+      await away.connect();
+      const allow = (may: boolean): Promise<unknown> => away.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS ${may}`);
+      const terminate = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname='${name}'`;
+      await allow(false);
+      await away.query(terminate);
+      await expect.poll(async () => (await ready(url, null)).code).toBe('NOT_READY');
+      expect(health.problems).toMatchObject([{ source: 'database', severity: 'failing' }]);
+      expect((await fetch(`${url}/live`)).status).toBe(200);
+      await allow(true);
+      await away.query(terminate); // ends the sessions that began read-only
+      await expect.poll(async () => (await ready(url, admin)).status).toBe(200);
+      expect(health.problems).toEqual([]);
+      await away.end();
+      await server.stop();
+    },
+  );
 });

@@ -13,7 +13,7 @@ const definition = {
     { name: 'text', type: 'text' },
   ],
 };
-/** `REALTIME_IDLE=2000 vitest run realtime-load` measures as many. */
+/** `REALTIME_IDLE=2000 vitest run realtime-load` opens 2,000 idle sockets. */
 const idleSockets = Number(process.env['REALTIME_IDLE'] ?? 300);
 const pause = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
@@ -70,7 +70,7 @@ describeEngines('realtime under load', (engine) => {
     }
   });
 
-  test('a reader that does not read is disconnected with 4408 and uses no memory', async () => {
+  test('a client that does not read is disconnected with 4408 and uses no memory', async () => {
     const slow = await client();
     await slow.subscribe('a', 'things', { values: true });
     slow.socket.pause();
@@ -128,7 +128,7 @@ describeEngines('two servers exchange events', (engine) => {
     await store.remove();
   });
 
-  test('a write on one server reaches subscribers of the other within a second', async () => {
+  test('a write on one server reaches subscribers of the other server within a second', async () => {
     const [first, second] = nodes as [TestServer, TestServer];
     await first.data('POST /api/collections:create', { body: definition });
     const one = await SocketClient.as(second);
@@ -147,7 +147,7 @@ describeEngines('two servers exchange events', (engine) => {
     one.socket.terminate();
   });
 
-  test('destroying an API key or a grant on one server affects sockets of the other within a second', async () => {
+  test('destroying an API key or a permission on one server affects sockets of the other server within a second', async () => {
     const [first, second] = nodes as [TestServer, TestServer];
     await first.data('POST /api/roles:create', { body: { name: 'reader' } });
     const listener = async (): Promise<{ one: SocketClient; permission: number; key: number }> => {

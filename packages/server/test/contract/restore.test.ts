@@ -125,7 +125,7 @@ describeEngines('restore', (engine) => {
     rmSync(root, { recursive: true });
   });
 
-  test('a backup is good, and restored into an empty place it replies like the original', async () => {
+  test('a backup passes verification, and a server restored from it into an empty location replies like the original', async () => {
     const store = await emptyStore();
     const { files } = await readManifest(backup);
     expect(files.filter(({ path }) => /-(wal|shm)$/.test(path))).toEqual([]);
@@ -149,7 +149,7 @@ describeEngines('restore', (engine) => {
     await changed.data('POST /api/things:create', { as: 'shop', headers: shop, body: { n: 100 } });
     await changed.stop();
 
-    // One application is replaced; the others keep what was written since.
+    // One application is replaced; the others keep what was written after the backup.
     await runRestoreCommand(['--app', 'shop', '--replace', 'shop', backup], config(store));
     const replaced = await open(store);
     expect((await replaced.data('GET /api/things:list')).length).toBe(6);
@@ -159,7 +159,7 @@ describeEngines('restore', (engine) => {
     expect(await readStopping(store)).toEqual(original);
   });
 
-  test('one application is saved, and restored into another server under its name', async () => {
+  test('one application is backed up, and restored into another server under its name', async () => {
     const [source, target] = [await emptyStore(), await emptyStore()];
     await runRestoreCommand([backup], config(source));
     const folder = join(root, 'shop');
@@ -207,7 +207,7 @@ describeEngines('restore', (engine) => {
     await server.stop();
   });
 
-  test('a running server is not restored over', async () => {
+  test('a restore over a running server is refused', async () => {
     const store = await emptyStore();
     await runRestoreCommand([backup], config(store));
     const server = await open(store);
@@ -216,7 +216,7 @@ describeEngines('restore', (engine) => {
     await server.stop();
   });
 
-  test('a damaged backup or one of a newer format is refused, and nothing is changed', async () => {
+  test('a damaged backup or one in a newer format is refused, and nothing is changed', async () => {
     const store = await emptyStore();
     const attempts: [RegExp, (folder: string, path: string) => void | Promise<void>][] = [
       [/has \d+ bytes instead of \d+/, (folder, path) => truncateSync(join(folder, path), 10)],
@@ -251,7 +251,7 @@ describeEngines('restore', (engine) => {
     await runRestoreCommand([backup], config(store));
   });
 
-  test('kill -9 during a backup leaves no folder that looks complete, and during a restore the earlier data or all of the new', async () => {
+  test('kill -9 during a backup leaves no folder that looks complete; during a restore, it leaves the earlier data or all of the new data', async () => {
     const store = await emptyStore();
     await runRestoreCommand([backup], config(store));
     const server = await open(store);
@@ -282,7 +282,7 @@ describeEngines('restore', (engine) => {
   }, 60_000);
 
   test.runIf(engine.name === 'sqlite')(
-    'a decided restore is finished at the next start, wherever it was interrupted',
+    'a restore whose files are complete is finished at the next start, wherever it was interrupted',
     async () => {
       for (const moved of [0, 1, 2]) {
         const store = await emptyStore();
@@ -306,7 +306,7 @@ describeEngines('restore', (engine) => {
   );
 
   test.runIf(engine.name === 'sqlite')(
-    'a decided restore of one application is finished at the next start, wherever it was interrupted',
+    'a restore of one application whose files are complete is finished at the next start, wherever it was interrupted',
     async () => {
       const application = (await readManifest(backup)).applications.find(({ name }) => name === 'shop')!;
       const newStore = '0190a7c0-0000-7000-8000-000000000000';
@@ -347,7 +347,7 @@ describeEngines('restore', (engine) => {
     expect([existsSync(target), existsSync(`${target}.part`)]).toEqual([false, false]);
   });
 
-  test('what an interrupted verification has left is removed by the next one', async () => {
+  test('files that an interrupted verification has left are removed by the next one', async () => {
     const store = await emptyStore();
     const ended = spawn(process.execPath, ['--version'], { stdio: 'ignore' });
     await once(ended, 'exit');

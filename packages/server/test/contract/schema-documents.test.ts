@@ -1,4 +1,7 @@
-/** Properties of schema documents: applying one leads to it, from any other, on both engines. */
+/**
+ * Properties of schema documents on both engines: applying a document gives exactly this document, whatever was defined
+ * before.
+ */
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeEngines } from '../support/engines.ts';
@@ -44,7 +47,7 @@ describeEngines('random schema documents', (engine) => {
           expect(await pull()).toEqual(before);
         }),
         {
-          // Other seeds: SCHEMA_SEED; more runs: SCHEMA_RUNS.
+          // SCHEMA_SEED sets another seed; SCHEMA_RUNS the number of runs.
           numRuns: runs,
           seed: Number(process.env['SCHEMA_SEED'] ?? 20261128),
           endOnFailure: true,

@@ -12,7 +12,10 @@ const definition = (name: string): object => ({
   ],
 });
 
-/** In sets of 250: on PostgreSQL fewer, since each takes four times as long there; `SCHEMA_SETS=8` for both. */
+/**
+ * The number of sets of 250 collections: fewer on PostgreSQL, where each takes four times as long; `SCHEMA_SETS=8` for
+ * both.
+ */
 const setsOf = ({ name }: Engine): number => Number(process.env['SCHEMA_SETS'] ?? (name === 'sqlite' ? 4 : 2));
 
 describeEngines('very many collections', (engine) => {
@@ -21,7 +24,7 @@ describeEngines('very many collections', (engine) => {
   let server: TestServer;
   const created: number[] = [];
   let made = 0;
-  /** The least time of the processor of some: what else this process does makes others longer. */
+  /** The shortest processor time of several creations: other work of this process makes the others longer. */
   const timed = (): Promise<number> =>
     measureFastest(() => {
       made += 1;
@@ -40,16 +43,16 @@ describeEngines('very many collections', (engine) => {
   }, 240_000);
   afterAll(() => server.stop());
 
-  test(`creating one next to ${count} others takes less than 50 ms of the processor more than the second one`, async () => {
+  test(`creating a collection next to ${count} others takes less than 50 ms of processor time more than creating the second one`, async () => {
     const [second = 0, first = 0] = created;
     const limit = Math.max(50, 5 * second);
     let last = first;
-    // Other tests on the machine make it longer; never shorter.
+    // Other tests on the machine can only make the time longer.
     for (let again = 0; again < 4 && last - second >= limit; again += 1) last = Math.min(last, await timed());
     process.stdout.write(
       `${engine.name}: a collection ${second.toFixed(1)} ms, beside ${count} ${last.toFixed(1)} ms\n`,
     );
-    // On a machine that takes long for the second, five times as long as that.
+    // On a slow machine, the limit is five times the time of the second collection.
     expect(last - second).toBeLessThan(limit);
   });
 
@@ -82,7 +85,7 @@ describeEngines('very many collections', (engine) => {
     expect(longest).toBeLessThan(10_000);
   });
 
-  test('a start with them takes few seconds of the processor', async () => {
+  test('a start with them takes a few seconds of processor time', async () => {
     await server.running.stop();
     const taken = await measureProcessorTime(() => server.boot());
     process.stdout.write(`${engine.name}: a start with ${count} ${taken.toFixed(0)} ms of the processor\n`);

@@ -1,4 +1,7 @@
-/** Builds of search indexes that are interrupted, refused or overtaken by changes: searches answer as a scan does at every moment. */
+/**
+ * Builds of search indexes that are interrupted, refused or superseded by changes: searches always return what a scan
+ * would return.
+ */
 import pg from 'pg';
 import { describe, expect, inject, test, vi } from 'vitest';
 import { describeEngines, type Engine, postgres, type Store, shareStore } from '../support/engines.ts';
@@ -52,7 +55,10 @@ class Pair {
     for (const name of ['scanned', 'indexed']) await action(name);
   }
 
-  /** On SQLite with long texts, so that a build takes some time; on PostgreSQL, {@link holdBuilds} does that. */
+  /**
+   * Creates the records. On SQLite they have long texts, so that a build takes some time; on PostgreSQL, {@link
+   * holdBuilds} does that.
+   */
   async fill({ databaseUrl }: Store): Promise<void> {
     const parts = databaseUrl === null ? 150 : 3;
     const fields = [{ name: 'title', type: 'text' }];
@@ -90,7 +96,7 @@ class Pair {
     });
   }
 
-  /** Both collections answer with the same bytes. */
+  /** Expects that both collections answer with the same bytes. */
   async compare(...texts: readonly string[]): Promise<void> {
     for (const text of texts)
       for (const condition of [{ $includes: text }, { $like: `%${text.replace(/[\\%_]/g, '\\$&')}%` }]) {
@@ -125,7 +131,10 @@ const listIndexes = (store: Store): Promise<Json[]> =>
     `SELECT indexrelid AS id,indisvalid AS valid FROM pg_index WHERE indexrelid::regclass::text ~ '_sx[0-9]'`,
   );
 
-/** On PostgreSQL, a build waits for older transactions at its end: it is under way until the returned function is called. */
+/**
+ * Delays builds on PostgreSQL: a build waits for older transactions at its end, so it runs until the returned function
+ * is called.
+ */
 async function holdBuilds({ databaseUrl }: Store): Promise<() => Promise<void>> {
   if (databaseUrl === null) return async () => {};
   const client = new pg.Client({ connectionString: databaseUrl });
@@ -145,7 +154,7 @@ async function waitForBuild(pair: Pair, store: Store): Promise<void> {
       .toEqual(['waiting for old snapshots']);
 }
 
-/** Resolves if the work takes at most three seconds: a build does not keep a change waiting. */
+/** Expects that the work takes at most three seconds: a change does not wait for a build. */
 async function promptly(work: () => Promise<unknown>): Promise<void> {
   const startedAt = performance.now();
   await work();
@@ -153,7 +162,7 @@ async function promptly(work: () => Promise<unknown>): Promise<void> {
 }
 
 describeEngines('builds of search indexes', (engine) => {
-  test('go on after kill -9 with what was done', { timeout: 60_000 }, async () => {
+  test('continue after kill -9 from where they were interrupted', { timeout: 60_000 }, async () => {
     const store = await engine.store(true);
     const first = await ServerProcess.start(store);
     let pair = new Pair(first);
@@ -201,7 +210,7 @@ describeEngines('builds of search indexes', (engine) => {
     await server.stop();
   });
 
-  test('give way to changes of the definition, which neither they nor reads wait for', {
+  test('are stopped by changes of the definition, and neither these changes nor reads wait for them', {
     timeout: 60_000,
   }, async () => {
     const server = await TestServer.start(engine);
@@ -252,7 +261,7 @@ describeEngines('builds of search indexes', (engine) => {
     await server.stop();
   });
 
-  test('that the engine refuses are shown and repeated, and searches scan', { timeout: 60_000 }, async () => {
+  test('that the engine refuses are reported and repeated, and searches use a scan', { timeout: 60_000 }, async () => {
     const server = await TestServer.start(engine);
     const pair = new Pair(server);
     await pair.fill(server.store);
@@ -264,7 +273,7 @@ describeEngines('builds of search indexes', (engine) => {
     await pair.write(0);
     await pair.compare('needle', 'written');
     await allow('all');
-    // Each change of definitions looks for builds, as the next minute does.
+    // Each change of definitions checks for pending builds, as a timer does every minute.
     await pair.data('collections:create', { name: 'other', fields: [] });
     await pair.waitFor('ready');
     expect(await pair.readReport()).toEqual({ field: 'title', state: 'ready' });
@@ -273,7 +282,11 @@ describeEngines('builds of search indexes', (engine) => {
   });
 });
 
-/** Makes the disk full for a build, or makes PostgreSQL refuse it. @returns a function that allows writes of records, or all. */
+/**
+ * Makes the disk full for a build, or makes PostgreSQL refuse it.
+ *
+ * @returns a function that allows writes of records, or everything.
+ */
 async function refuseBuilds(server: TestServer, engine: Engine): Promise<(what: 'half' | 'all') => Promise<void>> {
   if (engine.name === 'postgres') {
     await query(
@@ -284,7 +297,7 @@ CREATE EVENT TRIGGER refuse ON ddl_command_start WHEN TAG IN ('CREATE INDEX') EX
     );
     return async (what) => void (what === 'all' && (await query(server.store, 'DROP EVENT TRIGGER refuse')));
   }
-  // The limit belongs to the connection of heavy writes, which builds use.
+  // The limit only applies to the connection of heavy writes, which builds use.
   const pragma = (text: string): Promise<unknown> =>
     server.running.applications.main.database.write(
       async (transaction) => (await transaction.run({ text, values: [] }))[0]?.[0],
@@ -295,7 +308,7 @@ CREATE EVENT TRIGGER refuse ON ddl_command_start WHEN TAG IN ('CREATE INDEX') EX
 }
 
 describe.skipIf(inject('postgresSkipped') !== null)('search indexes on PostgreSQL', () => {
-  test('scan while pg_trgm cannot be created, and replace what is not valid', { timeout: 60_000 }, async () => {
+  test('scan while pg_trgm cannot be created, and replace an invalid index', { timeout: 60_000 }, async () => {
     const server = await TestServer.start(postgres);
     const { store } = server;
     await query(
@@ -332,7 +345,7 @@ CREATE EVENT TRIGGER refuse ON ddl_command_start WHEN TAG IN ('CREATE EXTENSION'
     await server.stop();
   });
 
-  test('are built once by two servers, and by the other one if the first dies', { timeout: 60_000 }, async () => {
+  test('are built once by two servers, and by the other one if the first is killed', { timeout: 60_000 }, async () => {
     const store = await postgres.store(true);
     const first = await ServerProcess.start(store);
     const second = await TestServer.start(shareStore(postgres, store));

@@ -6,7 +6,7 @@ import { TestServer } from '../support/scenario.ts';
 const runs = Number(process.env['PROPERTY_RUNS'] ?? 40);
 const seed = Number(process.env['RANDOM_SEED'] ?? 20261124);
 
-/** Pieces whose folding, length or bytes are special, so that their combinations repeat and overlap. */
+/** Short texts whose folding, length or bytes are special. They are combined, so that they repeat and overlap. */
 const pieces = [
   ...['a', 'B', 'bc', 'abc', 'ABCD', 'straße', 'STRASSE', 'İ', 'ı', 'ΟΔΟΣ', 'οδός', 'ς', 'Σ', 'é', 'e\u0301', '\u0301'],
   ...['😀', '👩‍👩‍👧', '𝔘𝔫𝔦', '日本語', 'Ǆ', 'ŉ', 'K', '%', '_', '\\', '"', "'", '*', ' ', '\n', '-', '. ', 'null', '0'],
@@ -40,7 +40,7 @@ const query = fc.record({
   trash: fc.constantFrom('', 'withDeleted=true', 'onlyDeleted=true'),
 });
 
-/** A text of the operand that the server accepts as a pattern. */
+/** The value without trailing backslashes, which the server refuses in a pattern. */
 const toPattern = (value: string): string => value.replace(/\\+$/, '');
 
 function toPath(collection: string, parts: typeof query extends fc.Arbitrary<infer T> ? T : never): string {
@@ -75,7 +75,7 @@ describeEngines('search indexes', (engine) => {
   };
   const waitForIndexes = (states: string): Promise<void> =>
     vi.waitFor(async () => expect(await readStates()).toBe(states), { timeout: 15_000, interval: 20 });
-  /** Both collections answer a request with the same bytes. */
+  /** Expects that both collections answer a request with the same bytes. */
   const compare = async (path: (name: string) => string): Promise<string> => {
     const [scanned, indexed] = [await server.call(path('scanned')), await server.call(path('indexed'))];
     const withoutId = (reply: { status: number; text: string }): string =>
@@ -115,7 +115,7 @@ describeEngines('search indexes', (engine) => {
   });
   afterAll(() => server.stop());
 
-  test('answer as a scan does, whatever the texts, operators and order are', { timeout: 120_000 }, async () => {
+  test('give the same results as a scan, for all texts, operators and orders', { timeout: 120_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(query, async (parts) => {
         await compare((name) => toPath(name, parts));
@@ -124,7 +124,7 @@ describeEngines('search indexes', (engine) => {
     );
   });
 
-  test('follow creates, updates, deletes, restores and imports in the transaction of the write', async () => {
+  test('are updated by creates, updates, deletes, restores and imports in the transaction of the write', async () => {
     const change = fc.record({ id: fc.integer({ min: 1, max: 150 }), title: nullable, body: nullable });
     for (const [index, { id, title, body }] of fc.sample(change, { numRuns: runs, seed }).entries()) {
       const action = ['update', 'create', 'destroy', 'restore'][index % 4]!;
@@ -141,7 +141,7 @@ describeEngines('search indexes', (engine) => {
     expect(await compareSearch('unfinished')).toContain('"data":[]');
   });
 
-  test('follow a cursor', async () => {
+  test('support paging with a cursor', async () => {
     for (const sort of ['id', '-id', 'level', '-level,title']) {
       const cursors: Record<string, string> = {};
       for (let page = 0; page < 3; page += 1) {
@@ -158,7 +158,7 @@ describeEngines('search indexes', (engine) => {
     }
   });
 
-  test('survive changes of the definition, and are built again where the column changes', async () => {
+  test('survive changes of the definition, and are rebuilt if the column changes', async () => {
     const change = (name: string, body: object): Promise<unknown> =>
       server.data(`POST /api/collections/${name}/fields:update?filterByTk=${'title'}`, { body });
     await both((name) => change(name, { newName: 'heading' }));
@@ -196,7 +196,7 @@ describeEngines('search indexes', (engine) => {
     expect(await readStates()).toBe('none');
   });
 
-  test('are defined by collections:apply, and read only fields of the role', async () => {
+  test('are defined by collections:apply, and do not reveal fields that the role cannot read', async () => {
     const definition = {
       name: 'notes',
       options: { search: ['open', 'secret'] },

@@ -1,4 +1,4 @@
-/** Applications share the connections to their PostgreSQL, and see nothing of each other. */
+/** Applications share the connections to their PostgreSQL, but cannot see each other's data. */
 import { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
@@ -32,7 +32,7 @@ describeEngines('shared connections', (engine) => {
     openPostgres({ url, schema, budget, poolSize, requireDurable: false }, true);
   const run = async (database: Database, text: string, values: unknown[] = []): Promise<Row[]> =>
     (await database.read([{ text, values }]))[0]!;
-  /** Not those of Citus itself. */
+  /** The number of connections, without those of Citus itself. */
   const isClient =
     "datname=current_database() AND backend_type='client backend' AND application_name NOT LIKE 'citus%'";
   const countConnections = async (): Promise<number> => {
@@ -114,7 +114,7 @@ describeEngines('shared connections', (engine) => {
     await database.close();
   });
 
-  test('a request gets the connection that is free first, and one that does not open delays others by little', async () => {
+  test('a request gets the connection that becomes free first, and one that cannot be opened hardly delays other requests', async () => {
     const proxy = await DatabaseProxy.start(url);
     const budget = makeBudget(4);
     const pool = new ConnectionPool({ url: proxy.url, schema: 'public', size: 2, hasReserve: false, budget });
@@ -131,7 +131,7 @@ describeEngines('shared connections', (engine) => {
     const third = await pool.acquire();
     expect(third).not.toBe(first);
     expect(performance.now() - started).toBeLessThan(2000);
-    // The failure of the one that was opened for the second request is not that of another request.
+    // If the connection that was opened for the second request fails, other requests do not fail.
     const fourth = pool.acquire();
     hanging.cut();
     await pause(50);
@@ -142,7 +142,7 @@ describeEngines('shared connections', (engine) => {
     proxy.stop();
   });
 
-  test('a connection that was opened for a request is used by it before something else gets its place', async () => {
+  test('a connection that was opened for a request is used by it before its slot is given to something else', async () => {
     const budget = makeBudget(1);
     const pool = makePool('public', budget);
     const request = pool.acquire();
@@ -158,7 +158,7 @@ describeEngines('shared connections', (engine) => {
     await pool.close();
   });
 
-  test('a connection is handed over without the state of its session', async () => {
+  test('a connection is handed over without its session state', async () => {
     const budget = makeBudget(1);
     const [first, second] = [makePool('pg_catalog', budget), makePool('information_schema', budget)];
     const connection = await first.acquire();
@@ -194,7 +194,7 @@ describeEngines('shared connections', (engine) => {
     expect(await read('SELECT pg_listening_channels()')).toEqual([]);
     expect(await read("SELECT objid FROM pg_locks WHERE locktype='advisory' AND pid=pg_backend_pid()")).toEqual([]);
     await expect(read('SELECT lastval()')).rejects.toThrow('lastval is not yet defined');
-    // The driver has forgotten the name, too.
+    // The driver has also forgotten the name of the prepared statement.
     const again = await next.client.query({ name: 'leaking', text: 'SELECT current_schema()::text AS schema' });
     expect(again.rows).toEqual([{ schema: 'information_schema' }]);
     second.release(next, false);
@@ -215,7 +215,7 @@ describeEngines('shared connections', (engine) => {
     await Promise.all([first.close(), second.close()]);
   });
 
-  test('a statement of a transaction that has ended does not run', async () => {
+  test('a statement of a transaction that has ended is not run', async () => {
     const database = await open('late', makeBudget(2));
     let late = (): Promise<unknown> => Promise.reject(new Error('There is no transaction.'));
     const statement = { text: 'SELECT 1', values: [] };
@@ -232,7 +232,7 @@ describeEngines('shared connections', (engine) => {
     await database.close();
   });
 
-  test('an application keeps its connection while it uses it, and others get one that is not used', async () => {
+  test('an application keeps its connection while it uses it, and other applications get an idle one', async () => {
     const budget = makeBudget(3);
     const [busy, calm, other] = [1, 2, 3].map((number) => makePool(`affinity_${number}`, budget)) as [
       ConnectionPool,
@@ -255,7 +255,7 @@ describeEngines('shared connections', (engine) => {
     for (const each of [busy, calm, other]) await each.close();
   });
 
-  test('applications that wait get connections in turn', async () => {
+  test('waiting applications take turns in getting connections', async () => {
     const budget = makeBudget(1);
     const [many, one] = [makePool('turn_1', budget), makePool('turn_2', budget)];
     const order: string[] = [];
@@ -271,7 +271,7 @@ describeEngines('shared connections', (engine) => {
     for (const each of [many, one]) await each.close();
   });
 
-  test('lost connections are replaced, and others do not wait for idle ones', async () => {
+  test('lost connections are replaced, and requests do not wait for idle connections', async () => {
     const budget = makeBudget(2);
     const database = await open('lost', budget);
     expect(await Promise.all([run(database, 'SELECT 1'), run(database, 'SELECT 2')])).toEqual([[[1]], [[2]]]);
@@ -288,7 +288,7 @@ describeEngines('shared connections', (engine) => {
     await database.close();
   });
 
-  test('PostgreSQL that refuses all connections is asked again from time to time only', async () => {
+  test('a PostgreSQL that refuses all connections is only tried again from time to time', async () => {
     await queryDatabase(url, 'CREATE ROLE tablinum_refused LOGIN CONNECTION LIMIT 0');
     const connect = vi.spyOn(Socket.prototype, 'connect');
     try {
@@ -299,7 +299,7 @@ describeEngines('shared connections', (engine) => {
       await new Promise((resolve) => setTimeout(resolve, 1000));
       await pool.close();
       await Promise.all(refused);
-      // Three at first, and one every 100 to 200 milliseconds; other tests may use sockets as well.
+      // Three attempts at first, then one every 100 to 200 milliseconds; other tests may use sockets too.
       expect(connect.mock.calls.length).toBeLessThan(40);
     } finally {
       connect.mockRestore();
@@ -325,16 +325,17 @@ describeEngines('shared connections', (engine) => {
     await expect.poll(countConnections).toBe(0);
   });
 
-  test('an application that is not used has no connection, and hardly runs statements', async () => {
+  test('an application that is not used has no connection, and runs few statements', async () => {
     const server = await TestServer.start(engine);
     try {
       await server.data('POST /api/applications:create', { body: { name: 'idle' } });
       await server.data('POST /api/applications:enter?filterByTk=idle', { body: {} });
       const database = server.running.applications.findOpen('idle')!.database;
-      await new Promise((resolve) => setTimeout(resolve, 2500)); // what the start has begun
+      await new Promise((resolve) => setTimeout(resolve, 2500)); // until the background work of the start has ended
       const read = vi.spyOn(database, 'read');
       await new Promise((resolve) => setTimeout(resolve, 8000));
-      // Each kind of background work looks every half a minute; mail was looked for every two seconds, with four statements.
+      // Each kind of background work runs every half a minute. An earlier version looked for mail every two seconds,
+      // with four statements.
       const texts = read.mock.calls.flatMap(([statements]) => statements.map(({ text }) => text));
       expect(texts.filter((text) => /mailOutbox|mailCampaigns/.test(text))).toEqual([]);
       expect(texts.length).toBeLessThan(16);
@@ -361,7 +362,7 @@ describeEngines('shared connections', (engine) => {
         await each((as, n) => server.data('POST /api/notes:create', { as, body: { n }, ...app(as) }));
       const found = await each((as) => server.data('GET /api/notes:list?fields=n', { as, ...app(as) }));
       expect(found).toEqual(names.map((_, n) => Array.from({ length: 5 }, () => ({ n }))));
-      // Opening them all again takes locks and connections at once.
+      // Opening all applications again at the same time takes many locks and connections.
       for (const name of names) await server.data(`POST /api/applications:stop?filterByTk=${name}`);
       await each((name) => server.data(`POST /api/applications:start?filterByTk=${name}`));
       await each((as) => server.data('GET /api/notes:list', { as, ...app(as) }));

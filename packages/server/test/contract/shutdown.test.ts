@@ -8,7 +8,7 @@ import { type CliProcess, postJson, rootSettings, signInAsRoot, startCliProcess 
 describe('the process', () => {
   const folder = (): string => mkdtempSync(join(tmpdir(), 'tablinum-process-'));
 
-  test('reports a missing setting, and refuses an invalid one by name', async () => {
+  test('reports a missing setting, and names an invalid setting', async () => {
     const dataDir = folder();
     const server = await startCliProcess(dataDir, {});
     await expect.poll(server.output).toMatch(/first admin[\s\S]*set INIT_ROOT_EMAIL/);
@@ -55,19 +55,19 @@ describe('the process', () => {
     expect(acknowledged.length).toBeGreaterThan(0);
     expect(listed.meta.count).toBeGreaterThanOrEqual(acknowledged.length);
 
-    // Requests that never end do not hold a stop up; one that ends in time is answered.
+    // Requests that never end do not delay a stop, and a request that ends in time is answered.
     const held = await endlessRequests(again, token);
     const head = 'POST /api/things:create HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n';
     const timely = open(again, `${head}authorization: Bearer ${token}\r\ncontent-length: 8\r\n\r\n{"n":`);
     await Promise.all([...held, timely].map(({ connected }) => connected));
-    await new Promise((resolve) => setTimeout(resolve, 300)); // they have arrived
+    await new Promise((resolve) => setTimeout(resolve, 300)); // until they have arrived
     const since = performance.now();
     again.signal('SIGTERM');
     await expect.poll(async () => (await fetch(`${again.url}/ready`).catch(() => null))?.status ?? 503).toBe(503);
     timely.socket.write('-1}');
     expect(await timely.closed).toMatch(/^HTTP\/1.1 (200|503) /);
     expect(await again.exitCode).toBe(0);
-    expect(performance.now() - since).toBeLessThan(30_000); // five seconds on a machine that is not loaded
+    expect(performance.now() - since).toBeLessThan(30_000); // about five seconds on an idle machine
     await Promise.all(held.map(({ closed }) => closed));
     rmSync(dataDir, { recursive: true });
   });
@@ -79,7 +79,7 @@ describe('the process', () => {
     await connected;
     await new Promise((resolve) => setTimeout(resolve, 100));
     server.signal('SIGTERM');
-    await new Promise((resolve) => setTimeout(resolve, 700)); // one that comes at once is an echo of the first
+    await new Promise((resolve) => setTimeout(resolve, 700)); // a second signal that arrives at once is taken for an echo of the first
     expect(socket.destroyed).toBe(false);
     expect(await server.stop('SIGINT')).toBe(130);
     await closed;
@@ -90,11 +90,11 @@ describe('the process', () => {
 interface Opened {
   readonly socket: Socket;
   readonly connected: Promise<void>;
-  /** Resolves with all that was received. */
+  /** Resolves with everything that was received. */
   readonly closed: Promise<string>;
 }
 
-/** A connection on which so much is sent, and no more. */
+/** A connection on which only this text is sent. */
 function open({ url }: CliProcess, text: string): Opened {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname).on('error', () => {});
@@ -107,7 +107,10 @@ function open({ url }: CliProcess, text: string): Opened {
   return { socket, connected, closed };
 }
 
-/** A head that never ends, a body that never ends, a stream and a list that are never read, a long poll, a WebSocket. */
+/**
+ * Requests that never end: with an endless head or an endless body, a stream and a list that are not read, a long poll,
+ * a WebSocket.
+ */
 async function endlessRequests(server: CliProcess, token: string): Promise<Opened[]> {
   const authorised = `host: x\r\nauthorization: Bearer ${token}\r\n`;
   const get = (path: string, more = ''): string => `GET ${path} HTTP/1.1\r\n${authorised}${more}\r\n`;
@@ -124,7 +127,7 @@ async function endlessRequests(server: CliProcess, token: string): Promise<Opene
   ];
   return texts.map((text) => {
     const opened = open(server, text);
-    opened.socket.pause(); // reads nothing until the server has gone
+    opened.socket.pause(); // reads nothing until the server has exited
     void server.exitCode.then(() => opened.socket.resume());
     return opened;
   });

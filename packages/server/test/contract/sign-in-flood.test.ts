@@ -13,7 +13,7 @@ interface Answered {
   readonly retryAfter: string | undefined;
 }
 
-/** Limits are off, as if the flood came from thousands of addresses. */
+/** Rate limits are off, as if the flood came from thousands of addresses. */
 describeEngines('a flood of sign-ins', (engine) => {
   let store: Store;
   let server: ServerProcess;
@@ -30,7 +30,7 @@ describeEngines('a flood of sign-ins', (engine) => {
     await store.remove();
   });
 
-  test('does not delay reads, and refuses sign-ins that it cannot check soon', { timeout: 180_000 }, async () => {
+  test('does not delay reads, and refuses sign-ins that cannot be checked soon', { timeout: 180_000 }, async () => {
     const token = await signIn();
     const plain = await readsUnder(token, () => post('users:list', {}, agents.flood));
     expect([...plain.counts.keys()]).toEqual([401]);
@@ -40,15 +40,15 @@ describeEngines('a flood of sign-ins', (engine) => {
       if (reply.status === 503) expect(reply.retryAfter).toBe('2');
       return reply;
     });
-    // A line without an end would take everybody in, and send nobody away.
+    // With an unlimited queue, every sign-in would be checked and none refused with 503.
     expect([...guessed.counts.keys()].sort()).toEqual([401, 503]);
     expect(guessed.counts.get(503)).toBeGreaterThan(attempts / 4);
-    // As under a flood of requests that cost nothing, but for the processor that one hash at a time takes.
+    // Compared with a flood of cheap requests, only the processor time of one hash at a time is added.
     expect(guessed.slowest).toBeLessThan(500 + 6 * plain.slowest);
     expect(await signIn()).toMatch(/^tbs_/);
   });
 
-  test('does not prevent known callers from writing passwords', { timeout: 120_000 }, async () => {
+  test('does not prevent signed-in users from changing passwords', { timeout: 120_000 }, async () => {
     const token = await signIn();
     let going = true;
     const flooding = Promise.all(
@@ -73,7 +73,7 @@ describeEngines('a flood of sign-ins', (engine) => {
     return JSON.parse((await post('auth:signIn', root, agents.reads)).text).data.token;
   }
 
-  /** How many of a flood were answered how, and how long 99 of 100 reads beside it took at most, in milliseconds. */
+  /** Counts the replies to a flood by status, and measures the 99th percentile of reads during it, in milliseconds. */
   async function readsUnder(
     token: string,
     knock: (left: number) => Promise<Answered>,

@@ -3,16 +3,18 @@ import { describeEngines } from '../support/engines.ts';
 import { TestServer } from '../support/scenario.ts';
 
 /**
- * 480 searches in every record: at least ten seconds of work on a fast machine. The words are not ASCII, because SQLite finds those that
- * are in less than half of the time.
+ * 480 searches in every record: at least ten seconds of work on a fast machine. The words are not ASCII, because SQLite
+ * needs less than
+ * half of the time for ASCII words.
  */
 const endless = JSON.stringify({
   filter: { $or: Array.from({ length: 480 }, (_, index) => ({ words: { $includes: `no such wörd ${index}` } })) },
   count: 'none',
 });
 /**
- * A search in the last third of the records, whose texts end with `amet 20000` to `amet 29999`: longer than the event loop waits for, and
- * well below five seconds on a slow machine.
+ * A search in the last third of the records, whose texts end with `amet 20000` to `amet 29999`: it takes longer than
+ * the limit of the
+ * event loop, and well below five seconds on a slow machine.
  */
 const long = (word: string): string =>
   `filter=${encodeURIComponent(JSON.stringify({ id: { $gt: 20_000 }, words: { $includes: word } }))}`;
@@ -57,11 +59,11 @@ describeEngines('slow reads', (engine) => {
     expect(took).toBeGreaterThan(4500);
     expect(took).toBeLessThan(20_000);
     waits.sort((a, b) => a - b);
-    // One that waited for it would take five seconds.
+    // A request that waited for the long read would take five seconds.
     expect(waits[Math.floor(waits.length * 0.99)]).toBeLessThan(3000);
   });
 
-  test('the same long count is correct for all of several parallel requests', async () => {
+  test('a long count is correct for several identical parallel requests', async () => {
     const replies = await Promise.all(
       Array.from({ length: 20 }, () => server.call(`GET /api/items:list?pageSize=1&${long('amet 2')}`)),
     );

@@ -1,4 +1,4 @@
-/** What ends a start says why, in terms of settings; and one SQLite folder takes one server. */
+/** A failed start reports the reason and names the settings. Only one server can use a SQLite folder. */
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -18,7 +18,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(root, { recursive: true }));
 
-/** Why a start is refused; the message, if it is one for the operator. */
+/** The reason why a start is refused. @returns the message, if it is one for the operator. */
 async function refusal(env: Readonly<Record<string, string>>): Promise<string> {
   const config = readConfig({
     ...serverSettings,
@@ -48,7 +48,7 @@ describe('a failed start names the setting, the path and the cause', () => {
     writeFileSync(join(blocked, 'applications'), '');
     expect(await refusal({ DATA_DIR: blocked })).toMatch(/^DATA_DIR ".*blocked\/applications" cannot be used: /);
     if (process.platform === 'linux')
-      // no folder can be made there, not even by root
+      // no folder can be created there, not even by root
       expect(await refusal({ DATA_DIR: '/proc/tablinum' })).toMatch(/^DATA_DIR "\/proc\/tablinum" cannot be used: /);
   });
 
@@ -62,7 +62,7 @@ describe('a failed start names the setting, the path and the cause', () => {
     expect(await refusal({ HOST: '192.0.2.1' })).toMatch(/^HOST 192.0.2.1 is not an address of this machine/);
   });
 
-  test('for PostgreSQL, without the password', async () => {
+  test('for PostgreSQL, without printing the password', async () => {
     const away = await refusal({
       DATABASE_URL: 'postgres://somebody:hidden@127.0.0.1:1/shop',
       DATABASE_WAIT_SECONDS: '0',
@@ -80,7 +80,7 @@ describe('a failed start names the setting, the path and the cause', () => {
     const lost = [
       () => truncateSync(file),
       () => rmSync(file),
-      () => rmSync(join(applications, '1.audit.db')), // what is left is another application
+      () => rmSync(join(applications, '1.audit.db')), // only the file of another application remains
     ];
     writeFileSync(join(applications, '2.db'), 'something');
     for (const lose of lost) {
@@ -99,7 +99,7 @@ describe('a failed start names the setting, the path and the cause', () => {
     await store.remove();
   });
 
-  test('with one line and exit code 1 as a program', async () => {
+  test('with one line and exit code 1 if it is run as a program', async () => {
     const run = startCliProcess(join(root, 'file', 'x'), {});
     await expect(run).rejects.toThrow(/^ended with 1: DATA_DIR [^\n]*\n$/);
   });
@@ -129,7 +129,7 @@ describe('two servers on one SQLite folder', () => {
   });
 });
 
-// The cluster of `npm run test:citus` may be durable.
+// The cluster of `npm run test:citus` may be configured to sync its writes.
 test.skipIf(inject('clusterNodes') !== null)(
   'a PostgreSQL that does not sync its writes is refused',
   async ({ skip }) => {

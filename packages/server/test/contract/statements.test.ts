@@ -7,7 +7,7 @@ import { TestServer } from '../support/scenario.ts';
 
 const filter = (value: unknown): string => `filter=${encodeURIComponent(JSON.stringify(value))}`;
 
-/** Requests of every kind; each value that must not stand in SQL text holds "needle" or 4242. */
+/** Requests of every kind. Each value that must not occur in SQL text contains "needle" or 4242. */
 const reads: Readonly<Record<string, string>> = {
   'get by key': 'albums:get?filterByTk=1',
   'get by filter': `albums:get?${filter({ title: 'needle' })}`,
@@ -42,7 +42,10 @@ const reads: Readonly<Record<string, string>> = {
   'restricted get': 'albums:get?filterByTk=2',
 };
 
-/** What timers read, which may happen during a request: mail to be sent, running imports, settings of other servers, open transactions. */
+/**
+ * Reads of background timers, which may happen during a request: mail to be sent, running imports, settings of other
+ * servers, open transactions.
+ */
 const ofTimers = /FROM (?:"mailOutbox"|"mailCampaigns"|accounts|imports|_settings|pg_current_snapshot\(\) s)\b/;
 
 describeEngines('statements', (engine) => {
@@ -113,7 +116,7 @@ describeEngines('statements', (engine) => {
       { timeout: 15_000 },
     );
     record();
-    // Work of the server itself that follows a start.
+    // Waits for the background work of the server after a start.
     for (let before = -1; before !== seen.length; ) {
       before = seen.length;
       await pause(250);
@@ -132,7 +135,7 @@ describeEngines('statements', (engine) => {
     database.writeOne = (statement, touched, options) => {
       const before = seen.length;
       note(statement);
-      // SQLite runs a single statement as a transaction of one; that is one statement still.
+      // SQLite runs a single write as a transaction with one statement; it counts as one statement here.
       return writeOne.call(database, statement, touched, options).finally(() => seen.splice(before + 1));
     };
     database.write = ((work: (transaction: Transaction) => Promise<unknown>, options?: object) =>
@@ -152,7 +155,7 @@ describeEngines('statements', (engine) => {
     };
   }
 
-  /** The statements of a request, which were the same twice: those of timers may come in between. */
+  /** The statements of a request, after two runs gave the same ones: statements of timers may come in between. */
   async function statementsOf(request: string, as: string, body?: unknown): Promise<string[]> {
     let before: string[] = [];
     for (let attempt = 0; attempt < 5; attempt += 1) {
@@ -164,21 +167,21 @@ describeEngines('statements', (engine) => {
   }
 
   async function runOnce(request: string, as: string, body: unknown): Promise<string[]> {
-    await server.call(request, { as, ...(body !== undefined && { body }) }); // plans and callers are kept from here on
-    await server.running.applications.main.journal.openFlushedStore(); // its own statements come later than what they are about
-    await server.running.applications.main.shapes.settle(); // a new shape is explained once, in the background
+    await server.call(request, { as, ...(body !== undefined && { body }) }); // plans and callers are cached from here on
+    await server.running.applications.main.journal.openFlushedStore(); // the journal writes its statements later than the request that they belong to
+    await server.running.applications.main.shapes.settle(); // a new query shape is explained once, in the background
     seen = [];
     const reply = await server.call(request, { as, ...(body !== undefined && { body }) });
     expect(reply.status, request + reply.text).toBe(200);
     return seen;
   }
 
-  test('equal those of the golden file, contain no values, and a read is one statement', async () => {
+  test('are those of the golden file and contain no values, and a read is one statement', async () => {
     const parts: string[] = [];
     for (const [name, path] of Object.entries(reads)) {
       const statements = await statementsOf(`GET /api/${path}`, name.startsWith('restricted') ? 'shop' : 'admin');
       expect(statements.join('\n')).not.toMatch(/needle|4242/);
-      // Counts of unchanged tables are kept, so the second run of a counted list reads the page alone.
+      // Counts of unchanged tables are cached, so the second run of a counted list only reads the page.
       expect([name, statements.length]).toEqual([name, 1]);
       parts.push(`-- ${name}\n${statements.join('\n')}\n`);
     }
@@ -202,7 +205,7 @@ describeEngines('statements', (engine) => {
     await expect(parts.join('\n')).toMatchFileSnapshot(golden);
   });
 
-  test('a page of statements is one text that is split at a separator', async () => {
+  test('a page is read as one text that is split at a separator between its records', async () => {
     const { body, text } = await server.call('GET /api/albums:list?count=none&pageSize=2&sort=-id');
     expect(body.data).toHaveLength(2);
     expect(text).toContain('},\n{');

@@ -35,12 +35,12 @@ test('migrations are numbered without gaps', () => {
   expect(storeVersion).toBe(newest);
 });
 
-test('a change of the system collections has a migration of its own, which tells servers of the version before', async () => {
+test('a change of the system collections has a migration of its own, so that servers of the previous version notice it', async () => {
   const names = [
     ...systemCollections.flatMap(({ name, fields }) => fields.map((field) => `${name}.${field.name}: ${field.type}`)),
     ...systemRelations.map(({ collection, field }) => `${collection}.${field.name}: ${field.type}`),
   ];
-  // Where this differs, add a numbered migration that names what is new, then update the file.
+  // If this differs from the file, add a numbered migration that names the new fields, then update the file.
   const text = [`migration ${newest}`, ...names.sort(), ''].join('\n');
   await expect(text).toMatchFileSnapshot('./golden/system-fields.txt');
 });
@@ -77,13 +77,13 @@ describeEngines('a store of an earlier version', (engine) => {
     await useCopy(engine, store);
     server = await TestServer.start(shared);
     await check();
-    // The copy numbers records as the original did.
+    // New records of the copy get the same numbers as those of the original.
     expect(await server.data('POST /api/albums:create', { body: { title: 'New' } })).toMatchObject({ id: 4 });
     await server.stop();
     await store.remove();
   });
 
-  test('is not copied where the operator says so', async () => {
+  test('is not copied if the operator has switched that off', async () => {
     const [version] = listStoreFixtures(engine);
     const store = await openStoreFixture(engine, readStoreFixture(version!, engine)).store();
     const server = await TestServer.start(shareStore(engine, store), { env: { UPGRADE_BACKUP: 'off' } });
@@ -93,7 +93,7 @@ describeEngines('a store of an earlier version', (engine) => {
     await store.remove();
   });
 
-  test('is refused unchanged where users have a collection with a name that this version needs', async () => {
+  test('is refused unchanged if users have a collection with a name that this version needs', async () => {
     const [version] = listStoreFixtures(engine);
     const fixture = readStoreFixture(version!, engine);
     const store = await openStoreFixture(engine, fixture).store();
@@ -102,7 +102,7 @@ describeEngines('a store of an earlier version', (engine) => {
     for (const attempt of [() => TestServer.start(shareStore(engine, store)), () => plan(store)])
       await expect(attempt()).rejects.toThrow('has a collection "mailTemplates", and this version of the server needs');
     expect(await readMain(store)).toEqual(before);
-    // A command is no start of the server.
+    // Commands other than `start` do not upgrade a store.
     const settings = {
       ...serverSettings,
       DATA_DIR: store.dataDir,
@@ -124,7 +124,7 @@ describeEngines('a store of an earlier version', (engine) => {
     await store.remove();
   });
 
-  test('goes on after a migration that failed, and never runs one twice', async () => {
+  test('the upgrade continues after a migration that failed, and never runs a migration twice', async () => {
     const server = await TestServer.start(engine);
     const { database } = server.running.applications.main;
     const calls: number[] = [];
@@ -152,8 +152,8 @@ describeEngines('a store of an earlier version', (engine) => {
 });
 
 describeEngines('a store of a newer version', (engine) => {
-  // It looks for the schema of the application on the server of `main`.
-  test.skipIf(inject('clusterNodes') !== null)('is refused, and stays as it is', async () => {
+  // The test looks for the schema of the application in the database of `main`.
+  test.skipIf(inject('clusterNodes') !== null)('is refused, and is not changed', async () => {
     const store = await engine.store(true);
     const shared = shareStore(engine, store);
     let server = await TestServer.start(shared);
@@ -176,7 +176,7 @@ describeEngines('a store of a newer version', (engine) => {
   });
 });
 
-/** Notes a migration of a later version in the stores whose names a test chooses. */
+/** Records a migration of a later version in the chosen stores. */
 async function addMigration(store: Store, isChosen: (name: string) => boolean, number: number): Promise<void> {
   await runIn(store, `INSERT INTO _migrations (number,title,at) VALUES (${number},'of a later version','')`, isChosen);
 }
@@ -235,7 +235,7 @@ async function plan({ dataDir, databaseUrl }: Store): Promise<string> {
   return lines.join('\n');
 }
 
-/** Puts the copies that were made before the upgrade in the place of the stores, as docs/operations.md says. */
+/** Restores the copies that were made before the upgrade, as docs/operations.md describes. */
 async function useCopy(engine: Engine, { dataDir, databaseUrl }: Store): Promise<void> {
   if (databaseUrl !== null) {
     const copies = await listCopies(databaseUrl);

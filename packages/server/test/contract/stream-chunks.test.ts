@@ -7,7 +7,7 @@ import { streamRecords } from '../../src/records/read/stream-records.ts';
 import { sqlite } from '../support/engines.ts';
 import { TestServer } from '../support/scenario.ts';
 
-/** Records of 60,000 characters, of which ten are a chunk, then short ones. */
+/** The number of records with 60,000 characters, of which ten make up a chunk, and of the short ones after them. */
 const long = 12;
 const short = 290;
 
@@ -25,7 +25,7 @@ describe('chunks of a stream', () => {
   afterAll(() => server.stop());
 
   for (const sort of ['id', '-text,id'])
-    test(`the records of a chunk are fewer if they are long: sort=${sort}`, async () => {
+    test(`a chunk has fewer records if they are long: sort=${sort}`, async () => {
       const { main } = server.running.applications;
       const context = main.recordContext(anonymous, null);
       const collection = context.registry.get('items');

@@ -3,8 +3,9 @@ import { describeEngines, type Engine } from '../support/engines.ts';
 import { startLargeCollectionServer } from '../support/large-collection-server.ts';
 
 /**
- * As many as pass through memory many times over, and as a slow machine still sorts within the time of a read;
- * `STREAM_RECORDS=1000000` for more. Of PostgreSQL fewer, since filling it takes longer than the streams.
+ * Enough records to fill the memory many times, but few enough that a slow machine can still sort them within the time
+ * limit of a read;
+ * `STREAM_RECORDS=1000000` for more. PostgreSQL gets fewer, because creating them takes longer than the streams.
  */
 const recordsOf = ({ name }: Engine): number =>
   Number(process.env['STREAM_RECORDS'] ?? (name === 'sqlite' ? 300_000 : 150_000));
@@ -26,7 +27,7 @@ describeEngines('streams', (engine) => {
       let tail = Buffer.alloc(0);
       for await (const chunk of reply.body!) {
         for (let at = chunk.indexOf(newline); at >= 0; at = chunk.indexOf(newline, at + 1)) count += 1;
-        tail = Buffer.concat([tail, chunk]).subarray(-1000); // the longest line is shorter
+        tail = Buffer.concat([tail, chunk]).subarray(-1000); // the longest line is shorter than this
       }
       const last = tail.toString().trimEnd().split('\n').at(-1)!;
       return { count, last: JSON.parse(last), took: performance.now() - from };
@@ -42,17 +43,18 @@ describeEngines('streams', (engine) => {
     const inOrder = store.server.peakMemory;
     if (before !== null && inOrder !== null) {
       expect(inOrder).toBeLessThan(256);
-      // Pages that outlive collections of the young generation add more than 90 MB (without them 12 to 61 were measured).
+      // Pages that survive collections of the young generation would add more than 90 MB (12 to 61 were measured
+      // without them).
       if (engine.name === 'postgres') expect(inOrder - before).toBeLessThan(80);
     }
-    // No index gives this order: a sort for each page would take most of an hour.
+    // No index has this order: a separate sort for each page would take most of an hour.
     const sorted = await lines(`sort=-words&fields=id,n&filter={"n":{"$not":{"$between":[2,${leftOut}]}}}`);
-    expect([sorted.count, sorted.last.id]).toEqual([records - leftOut + 1, 1]); // "one", before all that begin with "some"
+    expect([sorted.count, sorted.last.id]).toEqual([records - leftOut + 1, 1]); // the text "one" sorts before all those that begin with "some"
     const after = store.server.peakMemory;
     process.stdout.write(
       `${engine.name}: ${Math.round(records / (plain.took / 1000))} lines/s, in an order of no index ${Math.round(sorted.count / (sorted.took / 1000))}; at most ${before?.toFixed(0)}, ${inOrder?.toFixed(0)}, ${after?.toFixed(0)} MB\n`,
     );
-    // The keys read ahead pass through memory as texts, and wait there for the collector.
+    // The keys that are read ahead stay in memory as texts until they are garbage-collected.
     if (after !== null) expect(after).toBeLessThan(350);
   });
 });

@@ -1,4 +1,4 @@
-/** Searches without an index find what `foldText` says, also where SQL folds in a cheaper way. */
+/** Searches without an index find exactly what `foldText` defines, also if SQL folds texts in a cheaper way. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { foldText } from '../../src/database/text-fold.ts';
@@ -40,7 +40,7 @@ describeEngines('searches in texts', (engine) => {
         included.map(({ id }: { id: number }) => id),
         JSON.stringify(needle),
       ).toEqual(expected);
-      if (needle !== needle.trim()) continue; // a search ignores spaces around it
+      if (needle !== needle.trim()) continue; // a search ignores spaces at its beginning and end
       const searched = await server.data(`${list}&search=${encodeURIComponent(needle)}`);
       expect(
         searched.map(({ id }: { id: number }) => id),

@@ -1,4 +1,4 @@
-/** Traces: what is sent to a collector, and that an unavailable collector does no harm. */
+/** Traces: what is sent to a collector. An unavailable collector does no harm. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeEngines, sqlite } from '../support/engines.ts';
 import { importText } from '../support/import-server.ts';
@@ -10,11 +10,11 @@ import { TraceReceiver } from '../support/trace-receiver.ts';
 import { WebhookReceiver } from '../support/webhook-receiver.ts';
 
 const needle = 'needle-4711';
-/** A header of the caller's trace, with the flag "sampled" or without it. */
+/** The trace header of a caller, with or without the flag "sampled". */
 const traceparent = (trace: string, flags: '01' | '00' = '01'): Record<string, string> => ({
   traceparent: `00-${traceIdOf(trace)}-00f067aa0ba902b7-${flags}`,
 });
-/** No generated id is like this one. */
+/** A trace id that cannot be mistaken for a generated one. */
 const traceIdOf = (trace: string): string => `feedfeedfeed${trace}`.padEnd(32, '0');
 
 describeEngines('traces', (engine) => {
@@ -89,7 +89,7 @@ describeEngines('traces', (engine) => {
     expect(collector.text).not.toMatch(/filter=|filterByTk/);
   });
 
-  test('if the trace of the caller is not recorded, there are no spans, and an invalid header begins a trace', async () => {
+  test('no spans are sent if the trace of the caller is not sampled, and an invalid header starts a new trace', async () => {
     await server.data('GET /api/posts:list', { headers: traceparent('c0', '00') });
     await server.data('GET /api/posts:list', { headers: { traceparent: needle } });
     await server.data('GET /api/posts:list', { headers: traceparent('c1') });
@@ -130,7 +130,7 @@ test('a sent message has a span without addresses', async () => {
   }
 });
 
-test('readers send spans of the requests that they answer, and of no others', async () => {
+test('reader threads send spans of the requests that they answer, and of no others', async () => {
   const collector = await TraceReceiver.open();
   const server = await startReaderServer({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector.url}/custom` });
   try {
@@ -149,7 +149,7 @@ test('readers send spans of the requests that they answer, and of no others', as
       const ids = new Set(collector.spans.map(({ spanId }) => spanId));
       return listOwn().filter(({ parentSpanId }) => !ids.has(parentSpanId) && parentSpanId !== '00f067aa0ba902b7');
     };
-    // Main thread and readers send their spans in batches of a second.
+    // The main thread and the readers send their spans once a second.
     await expect.poll(countRequests).toBe(2 * connections.length);
     await expect.poll(listOrphans).toEqual([]);
     await server.running.readers!.stop();

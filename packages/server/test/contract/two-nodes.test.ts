@@ -28,7 +28,7 @@ describeEngines('two servers on one store', (engine) => {
     expect([roles.length, users.length]).toEqual([5, 1]);
   });
 
-  test('serve a definition created on one at the other when its reply has arrived', async () => {
+  test('serve a definition that was created on one server on the other, as soon as the reply has arrived', async () => {
     const [first, second] = nodes;
     await first!.data('POST /api/collections:create', {
       body: { name: 'things', fields: [{ name: 'n', type: 'integer' }] },
@@ -39,7 +39,7 @@ describeEngines('two servers on one store', (engine) => {
     expect(await second!.data('GET /api/things:list?fields=m')).toEqual([{ m: null }, { m: 'x' }]);
   });
 
-  test('refuse an API key revoked on one at the next request on the other', async () => {
+  test('refuse an API key that was revoked on one server at the next request to the other', async () => {
     const [first, second] = nodes;
     const key = (await first!.data('POST /api/apiKeys:create', { body: { role: { name: 'viewer' } } })) as {
       id: number;
@@ -51,7 +51,7 @@ describeEngines('two servers on one store', (engine) => {
     expect((await list()).status).toBe(401);
   });
 
-  test('refuse an API key whose creator lost the role on one at the next request on the other', async () => {
+  test('refuse an API key whose creator lost the role on one server at the next request to the other', async () => {
     const [first, second] = nodes;
     const body = { email: 'maker@example.com', password: 'correct horse', roles: ['viewer'] };
     const { id } = await first!.data('POST /api/users:create', { body });
@@ -69,7 +69,7 @@ describeEngines('two servers on one store', (engine) => {
     expect(await list()).toBe(401);
   });
 
-  test('refuse an API key rotated on one on the other after its overlap', async () => {
+  test('after the overlap, refuse an API key on one server that was rotated on the other', async () => {
     const [first, second] = nodes;
     const key = await first!.data('POST /api/apiKeys:create', { body: { role: { name: 'viewer' } } });
     const check = (token: string): Promise<number> =>
@@ -82,7 +82,7 @@ describeEngines('two servers on one store', (engine) => {
     expect([await check(key.token), await check(next.token)]).toEqual([401, 200]);
   });
 
-  test('refuse sessions ended on one in any way at the next request on the other', async () => {
+  test('refuse sessions that were ended on one server in any way at the next request to the other', async () => {
     const [first, second] = nodes;
     const body = { email: 'ann@example.com', password: 'correct horse', roles: ['viewer'] };
     const { id } = await first!.data('POST /api/users:create', { body });
@@ -112,7 +112,7 @@ describeEngines('two servers on one store', (engine) => {
     }
   });
 
-  test('accept a password token that is used on both at once only once', async () => {
+  test('accept a password token only once if it is used on both at the same time', async () => {
     const [first] = nodes;
     const body = { email: 'ben@example.com', password: 'correct horse' };
     await first!.data('POST /api/users:create', { body });
@@ -129,7 +129,7 @@ describeEngines('two servers on one store', (engine) => {
     expect(replies.map((reply) => reply.status).sort()).toEqual([200, 400, 400]);
   });
 
-  test('keep one of the administrators who remove each other on both at once', async () => {
+  test('keep one of two administrators who remove each other on both servers at the same time', async () => {
     const [first, second] = nodes;
     const body = { email: 'second@example.com', password: 'correct horse', roles: ['admin'] };
     const other = await first!.data('POST /api/users:create', { body });
@@ -146,7 +146,7 @@ describeEngines('two servers on one store', (engine) => {
     }
   });
 
-  test('apply a permission removed on one to reads and writes on the other', async () => {
+  test('apply the removal of a permission on one server to reads and writes on the other', async () => {
     const [first, second] = nodes;
     await first!.data('POST /api/roles:create', { body: { name: 'brief' } });
     const row = (await first!.data('POST /api/permissions:create', {
@@ -163,7 +163,7 @@ describeEngines('two servers on one store', (engine) => {
     expect((await second!.call('GET /api/things:list', { as: key.token })).status).toBe(403);
   });
 
-  test('create users of many parallel clients completely, or refuse them with 503', async () => {
+  test('create the users of many parallel requests completely, or refuse the requests with 503', async () => {
     const [first] = nodes;
     const count = async (): Promise<number> => (await first!.call('GET /api/users:list?pageSize=1')).body.meta.count;
     const before = await count();
@@ -179,8 +179,8 @@ describeEngines('two servers on one store', (engine) => {
     expect((await count()) - before).toBe(made);
   });
 
-  test('return one state for statements that are read together', async () => {
-    // Definitions are read by several: a collection must not be seen without the fields that went with it.
+  test('return one snapshot for statements that are read together', async () => {
+    // Definitions are read by several statements: a new collection must not be seen without its fields.
     const { database } = nodes[0]!.running.applications.main;
     const begun = { text: 'SELECT now()::text', values: [] };
     const [first, second] = await database.read([begun, begun]);
@@ -212,7 +212,7 @@ describeEngines('two servers on one store', (engine) => {
     expect(seen.has(200)).toBe(true);
   });
 
-  test('apply create, stop, start and destroy of an application on all of them', async () => {
+  test('apply create, stop, start and destroy of an application on both servers', async () => {
     const [first, second] = nodes;
     const app = { 'x-app': 'shop' };
     await first!.data('POST /api/applications:create', { body: { name: 'shop' } });
@@ -226,13 +226,13 @@ describeEngines('two servers on one store', (engine) => {
     await second!.data('POST /api/applications:start?filterByTk=shop');
     expect([(await list(first!)).status, (await list(second!)).status]).toEqual([200, 200]);
     await first!.data('POST /api/applications:destroy?filterByTk=shop&confirm=shop');
-    // The second server has closed it, too: its login is unknown now.
+    // The second server has closed the application too, so its login is unknown now.
     expect([(await list(second!)).status, (await list(second!)).status]).toEqual([401, 401]);
     const known = await second!.call('GET /api/users:list', { headers: app });
     expect(known.status).toBe(404);
   });
 
-  test('bootstrap an application once for parallel first requests on all of them', async () => {
+  test('bootstrap an application once for parallel first requests to both servers', async () => {
     const [first] = nodes;
     const made = await Promise.all(
       nodes.map((node) => node.call('POST /api/applications:create', { body: { name: 'born' } })),

@@ -43,7 +43,7 @@ describe('the built interface', () => {
     },
   );
 
-  test('has a policy that only permits scripts and styles of this server, and a new nonce for each reply', async () => {
+  test('has a content security policy that only permits scripts and styles of this server, and a new nonce for each reply', async () => {
     const first = await get('/');
     const policy = String(first.headers['content-security-policy']);
     const rules = Object.fromEntries(policy.split('; ').map((rule) => [rule.split(' ')[0], rule]));
@@ -63,7 +63,7 @@ describe('the built interface', () => {
     expect((await get('/')).body).not.toContain(nonce);
   });
 
-  test('has files that are cached permanently, in the best accepted compression', async () => {
+  test('has files that are cached permanently, and are sent in the best accepted compression', async () => {
     const asset = (accepted: string) => get('/assets/a-1.js', { 'accept-encoding': accepted });
     const encodings = await Promise.all(['gzip, br', 'gzip', 'identity'].map(asset));
     expect(encodings.map(({ headers }) => headers['content-encoding'])).toEqual(['br', 'gzip', undefined]);
@@ -81,7 +81,7 @@ describe('the built interface', () => {
     '/assets/..%2fsecret.js',
     '/assets/%2e%2e%2findex.html',
     '/assets/',
-  ])('%s does not exist', async (url) => expect((await get(url)).statusCode).not.toBe(200));
+  ])('%s is not served', async (url) => expect((await get(url)).statusCode).not.toBe(200));
 });
 
 describe('next to the API', () => {
@@ -91,7 +91,7 @@ describe('next to the API', () => {
   });
   afterAll(() => server.stop());
 
-  test('unknown API addresses keep their own 404, and a write does not return the page', async () => {
+  test('unknown API addresses keep their own 404, and a write never returns the page', async () => {
     for (const [method, path] of [
       ['GET', '/nothing'],
       ['GET', '/api'],
@@ -109,7 +109,7 @@ describe('next to the API', () => {
     }
   });
 
-  test('an interface that is not built is reported at /', async () => {
+  test('an interface that was not built is reported at /', async () => {
     const built = existsSync(new URL('../../../web/dist/index.html', import.meta.url));
     const response = await fetch(`${server.running.url}/`);
     expect([response.status, await response.text()]).toEqual(

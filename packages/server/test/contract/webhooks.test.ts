@@ -52,7 +52,7 @@ describeEngines('several servers with webhooks', (engine) => {
     expect(told(receiver)).toEqual(numbers);
   });
 
-  test('send messages of a long transaction late, and lose none', async () => {
+  test('send messages of a long transaction after it ends, and lose none', async () => {
     receiver.received.length = 0;
     const other = new pg.Client({ connectionString: store.databaseUrl! });
     await other.connect();
@@ -71,7 +71,7 @@ describeEngines('several servers with webhooks', (engine) => {
 });
 
 describeEngines('a killed server with webhooks', (engine) => {
-  test('leaves every message of an acknowledged write to the next one', async () => {
+  test('leaves the messages of all acknowledged writes to the next server', async () => {
     const receiver = await WebhookReceiver.start();
     receiver.behaviour = neverAnswer;
     const clock = new MovingClock();
@@ -84,7 +84,7 @@ describeEngines('a killed server with webhooks', (engine) => {
       expect(acknowledged.length).toBeGreaterThan(20);
       receiver.behaviour = acceptMessage;
       receiver.received.length = 0;
-      clock.advance(2 * 60_000); // what it had taken on is due again
+      clock.advance(2 * 60_000); // deliveries that the killed server had started are due again
       await server.boot();
       const missing = (): number[] => acknowledged.filter((n) => !told(receiver).includes(n));
       await expect.poll(missing).toEqual([]);
@@ -96,7 +96,7 @@ describeEngines('a killed server with webhooks', (engine) => {
   });
 });
 
-/** Writes orders through a server of its own process, which is killed amid them; returns those that it acknowledged. */
+/** Writes orders to a server process that is killed during the writes. @returns the orders that it acknowledged. */
 async function writtenUntilKilled(store: Store): Promise<number[]> {
   const server = await ServerProcess.start(store, env);
   const acknowledged: number[] = [];
@@ -112,7 +112,7 @@ async function writtenUntilKilled(store: Store): Promise<number[]> {
 }
 
 describeEngines('applications with webhooks', (engine) => {
-  test('that are closed are opened when a delivery is due', async () => {
+  test('are opened when a delivery is due, even if they are closed', async () => {
     const clock = new MovingClock();
     const receiver = await WebhookReceiver.start();
     const server = await TestServer.start(engine, { clock, env: { ...env, APPLICATION_IDLE_SECONDS: '1' } });
@@ -153,7 +153,7 @@ describeEngines('applications with webhooks', (engine) => {
 });
 
 describeEngines('a store of a version without webhooks', (engine) => {
-  test('gets them when it is opened', async () => {
+  test('gets webhooks when it is opened', async () => {
     const receiver = await WebhookReceiver.start();
     const server = await TestServer.start(engine, { env });
     const { database } = server.running.applications.main;
@@ -180,11 +180,11 @@ describeEngines('a store of a version without webhooks', (engine) => {
   });
 });
 
-/** `WEBHOOK_MESSAGES=10000 vitest run contract/webhooks` measures as many. */
+/** `WEBHOOK_MESSAGES=10000 vitest run contract/webhooks` sends 10,000 messages. */
 const messages = Number(process.env['WEBHOOK_MESSAGES'] ?? 500);
 
 describeEngines('many webhook messages', (engine) => {
-  test('reach one receiver', { timeout: 30_000 + messages * 20 }, async () => {
+  test('all arrive at one receiver', { timeout: 30_000 + messages * 20 }, async () => {
     const receiver = await WebhookReceiver.start();
     const server = await TestServer.start(engine, { env });
     await server.data('POST /api/collections:create', { body: orders });

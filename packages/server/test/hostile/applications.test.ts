@@ -6,13 +6,13 @@ import { listOperations, type Operation } from '../support/hostile/attempts.ts';
 import { sendRequest } from '../support/http-client.ts';
 import { type ExpectedRefusal, type Reply, TestServer } from '../support/scenario.ts';
 
-/** Every endpoint with the credentials of one application and the names and ids of another one. */
+/** Requests to every endpoint with the credentials of one application and the names and ids of another one. */
 describeEngines('separate applications', (engine) => {
   let server: TestServer;
   let operations: Operation[];
   const alpha = { 'x-app': 'alpha' };
   const beta = { 'x-app': 'beta' };
-  /** A key of a record that beta alone has. */
+  /** The key of a record that only exists in beta. */
   const ofBeta = 6;
   const secrets = ['beta only', 'keeper@beta.example'];
 
@@ -107,12 +107,12 @@ describeEngines('separate applications', (engine) => {
     });
   });
 
-  test('ids of beta do not reach records of beta from alpha', { timeout: 120_000 }, async () => {
+  test('requests to alpha with ids of beta do not reach records of beta', { timeout: 120_000 }, async () => {
     const pictured = (await server.readSnapshot()).length;
     const before = await betaAlone();
     const told: string[] = [];
     for (const operation of operations) {
-      if (operation.resource === 'auth') continue; // it would end the login that asks
+      if (operation.resource === 'auth') continue; // some of these actions would end the login of the test
       for (const as of ['alpha key', 'alpha']) {
         const { status, text } = await send(operation, as, alpha, { key: String(ofBeta), body: { nextId: ofBeta } });
         if (status >= 500 || secrets.some((secret) => text.includes(secret)))
@@ -124,7 +124,7 @@ describeEngines('separate applications', (engine) => {
     expect(await betaAlone()).toBe(before);
   });
 
-  /** What stands in beta, whatever became of alpha. */
+  /** All data of beta, which must not depend on requests to alpha. */
   async function betaAlone(): Promise<string> {
     const read = (path: string) => server.data(`GET /api/${path}`, { as: 'beta', headers: beta });
     const names = ['items', 'users', 'roles', 'permissions', 'onlyBeta', 'collections'];
@@ -214,7 +214,7 @@ describeEngines('separate applications', (engine) => {
     'alpha/../beta',
   ];
   const others = ['pg_catalog', 'public', 'information_schema', '1', '*', '__proto__', 'constructor', 'x'.repeat(300)];
-  test.each([...spellings, ...others])('X-App: %s does not name an application', async (name) => {
+  test.each([...spellings, ...others])('an application cannot be named by the header X-App: %s', async (name) => {
     for (const as of ['beta key', 'beta', 'alpha key', 'admin', 'nobody']) {
       const reply = await server.call('GET /api/items:list', { as, headers: { 'x-app': name } });
       expect([as, [401, 404].includes(reply.status)]).toEqual([as, true]);
@@ -223,7 +223,7 @@ describeEngines('separate applications', (engine) => {
     }
   });
 
-  test('a repeated X-App is refused with 400 in any order', async () => {
+  test('a repeated X-App header is refused with 400 in any order', async () => {
     for (const names of [
       ['alpha', 'beta'],
       ['beta', 'alpha'],
@@ -243,7 +243,7 @@ describeEngines('separate applications', (engine) => {
     }
   });
 
-  test('parallel requests to both applications stay separate', async () => {
+  test('parallel requests to both applications do not affect each other', async () => {
     const ask = async (name: string, headers: Record<string, string>): Promise<void> => {
       const { text, status } = await server.call('GET /api/items:list', { as: `${name} key`, headers });
       expect([status, text.includes(name === 'alpha' ? 'beta' : 'alpha')]).toEqual([200, false]);

@@ -4,9 +4,11 @@ import { describeEngines } from '../support/engines.ts';
 import { type Reply, TestServer } from '../support/scenario.ts';
 
 /**
- * Credentials in every spelling but the one. Guessing and its limits: `api/limits.test.ts`; resets and sessions:
- * `api/password-reset.test.ts`, `api/sessions.test.ts`; keys and their ends: `api/api-keys.test.ts`; enumeration at the cost
- * of time: `contract/sign-in-flood.test.ts`.
+ * Credentials in every spelling except the correct one. Other tests: guessing and its limits in `api/limits.test.ts`;
+ * resets and sessions
+ * in `api/password-reset.test.ts` and `api/sessions.test.ts`; keys and their end in `api/api-keys.test.ts`; enumeration
+ * by response
+ * times in `contract/sign-in-flood.test.ts`.
  */
 describeEngines('credentials', (engine) => {
   let server: TestServer;
@@ -58,7 +60,7 @@ describeEngines('credentials', (engine) => {
     ['SQL', () => `Bearer ' OR 1=1 --`],
   ];
 
-  describe.each(spellings)('placed elsewhere: %s', (_name, spelled) => {
+  describe.each(spellings)('in a wrong place or spelling: %s', (_name, spelled) => {
     test.each(['key', 'login'])('with a %s is refused with 401', async (kind) => {
       const header = spelled(kind === 'key' ? key : login);
       await server.play({
@@ -159,7 +161,7 @@ describeEngines('credentials', (engine) => {
       }
   });
 
-  test('a password is compared over all its bytes', async () => {
+  test('all bytes of a password are compared', async () => {
     const long = 'ü'.repeat(100);
     await server.data('POST /api/users:create', {
       body: { email: 'long@example.com', password: `${long}1`, roles: ['viewer'] },

@@ -28,7 +28,7 @@ describeEngines('hostile files', (engine) => {
   const send = ({ name, type, content }: HostileFile, path: string): ReturnType<typeof sendFiles> =>
     sendFiles(server, path, { as: 'admin', files: [{ name, type, content: content as Uint8Array<ArrayBuffer> }] });
 
-  test('there are at least forty', () => {
+  test('there are at least forty files, with different labels', () => {
     expect(files.length).toBeGreaterThanOrEqual(40);
     expect(new Set(files.map(({ label }) => label)).size).toBe(files.length);
   });
@@ -54,7 +54,7 @@ describeEngines('hostile files', (engine) => {
     else expect([thumbnail.status, ((await thumbnail.json()) as Json)['code']]).toEqual([404, 'THUMBNAIL_UNAVAILABLE']);
   });
 
-  // The label of each file says what is wrong with it; the table says what becomes of it.
+  // The label of each file says what is wrong with it; its row in the table says what an import makes of it.
   test.each(files)('imported: $label', async (file) => {
     await server.call('POST /api/cells:destroy?filter={"id":{"$gt":0}}');
     const { status, body } = await send(file, '/api/cells:import?ignoreUnknown=true');
@@ -71,7 +71,7 @@ describeEngines('hostile files', (engine) => {
     expect(exported.text).not.toMatch(/(?:^|[,\n]"?)[\t\r]*[=+\-@]/m);
   });
 
-  test('nothing is written outside of the store, and the server works', async () => {
+  test('nothing was written outside of the store, and the server still works', async () => {
     const strange = /passwd|evil|cron|system\.ini|Main\.class/;
     const written = readdirSync(server.store.dataDir, { recursive: true, encoding: 'utf8' });
     expect(written.filter((name) => strange.test(name))).toEqual([]);

@@ -37,7 +37,7 @@ describeEngines('hostile files', (engine) => {
     ['a page with a byte order mark', 'x.txt', 'text/plain', `\ufeff<html>${script}`],
     ['a script', 'x.js', 'text/javascript\r\nx-evil: 1', 'alert(1)\u0000'],
     ['an empty file', 'empty.html', 'text/html', ''],
-  ])('%s is a download', async (_, name, type, content) => {
+  ])('%s is sent as a download', async (_, name, type, content) => {
     const { url } = await uploadFile(server, { name, type, content });
     const { headers } = await fetchBytes(server, url);
     expect(headers.get('content-disposition')).toMatch(/^attachment;/);
@@ -45,7 +45,7 @@ describeEngines('hostile files', (engine) => {
     expect(headers.get('x-evil')).toBeNull();
   });
 
-  test('a picture that is also a page is shown as a picture, and runs nothing', async () => {
+  test('a picture that is also an HTML page is served as a picture, and cannot run scripts', async () => {
     const gif = Buffer.from(`GIF89a/*${script}*/=1;`);
     const { url } = await uploadFile(server, { name: 'x.html', type: 'text/html', content: gif });
     const { headers } = await fetchBytes(server, url);
@@ -60,7 +60,7 @@ describeEngines('hostile files', (engine) => {
     ['con.txt', '_con.txt'],
     ['...', 'file'],
     ['x'.repeat(5000), 'x'.repeat(255)],
-  ])('the name %j becomes harmless', async (given, stored) => {
+  ])('the file name %j becomes harmless', async (given, stored) => {
     const { name, url } = await uploadFile(server, { name: given, content: 'x' });
     expect(name).toBe(stored);
     expect((await fetchBytes(server, url)).headers.get('content-disposition')).not.toMatch(/[\r\n/]/);
@@ -102,14 +102,14 @@ describeEngines('hostile files', (engine) => {
     expect(await listFiles()).toEqual(before);
   });
 
-  test('a name of a megabyte is cut', async () => {
+  test('a file name of a megabyte is truncated', async () => {
     const header = `Content-Disposition: form-data; name="f"; filename="${'n'.repeat(1_000_000)}"`;
     expect(await sendRaw(part(header) + end)).toEqual([200, undefined]);
     const files: Json[] = await server.data('GET /api/files:list?sort=-id&pageSize=1', { as: 'ann' });
     expect(files[0].name).toBe('n'.repeat(255));
   });
 
-  test('an upload that breaks off leaves nothing', async () => {
+  test('an upload that is cut off leaves nothing', async () => {
     const before = [await listBlobs(), await listFiles()];
     const { port, hostname } = new URL(server.running.url);
     const socket = connect(Number(port), hostname);
@@ -143,7 +143,7 @@ describeEngines('hostile files', (engine) => {
       expect((await (await fetchBytes(server, body.data[0].url)).text()).length).toBe(content.length);
   });
 
-  test('a user cannot have many uploads under way', async () => {
+  test('a user cannot have many uploads at the same time', async () => {
     const replies = await Promise.all(
       Array.from({ length: 40 }, () =>
         sendFiles(server, '/api/files:upload', { files: [{ name: 'x', content: 'many '.repeat(100_000) }] }),
@@ -155,7 +155,7 @@ describeEngines('hostile files', (engine) => {
   });
 });
 
-test('an upload ends before the bytes that it has stored are swept', async () => {
+test('an upload is aborted before its stored bytes are old enough to be swept', async () => {
   const hours = 3_600_000;
   let now = 0;
   const clock = vi.spyOn(performance, 'now').mockImplementation(() => now);

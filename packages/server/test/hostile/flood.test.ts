@@ -6,18 +6,22 @@ import { TestServer } from '../support/scenario.ts';
 import { ServerProcess } from '../support/server-process.ts';
 import { measureProcessorTime } from '../support/timing.ts';
 
-/** Requests of each kind: 10,000 by FLOOD_REQUESTS; the suite sends fewer. */
+/** The number of requests of each kind: FLOOD_REQUESTS=10000 for a long run; the suite sends fewer. */
 const requests = Number(process.env['FLOOD_REQUESTS'] ?? 100);
-/** Each costs the server tens of milliseconds of work that its limits allow. */
+/** The number of costly requests. Each takes the server tens of milliseconds of work within its limits. */
 const costlyRequests = Math.min(requests, Number(process.env['FLOOD_COSTLY_REQUESTS'] ?? 24));
 const atOnce = Number(process.env['FLOOD_AT_ONCE'] ?? 4);
-/** A leak of what is reachable ends the process, or passes the bound of all its memory; garbage does neither. */
+/**
+ * With these flags, a memory leak crashes the process or exceeds the limit on its total memory; garbage does neither.
+ */
 const flags = ['--max-semi-space-size=4', '--max-old-space-size=128'];
 const maxMegabytes = 300;
 /**
- * Processor time of the server for each request: nobody waits longer for the event loop. On a slow machine, or one whose
- * processors are shared, it is 1.2 times as long as parsing 10 MB of numbers takes there at that time, which is the same bound
- * where that takes 83 ms. On a machine of its own (FLOOD_ALONE) health is answered within it too, 99 of 100 times.
+ * The maximum processor time of the server for each request, which is also the longest time that others wait for the
+ * event loop. On a
+ * slow or shared machine, the limit is 1.2 times the time that parsing 10 MB of numbers takes there at that time (83 ms
+ * give the same
+ * limit). On a dedicated machine (FLOOD_ALONE), 99 of 100 health requests must also be answered within it.
  */
 const maxMilliseconds = 100;
 const measureMachine = (): Promise<number> => {
@@ -42,7 +46,7 @@ const filtered = (filter: object): string => JSON.stringify({ filter });
 const almost64 = 64 * 1024 - 100;
 const repeated = (piece: string, length: number): string => piece.repeat(Math.floor(length / piece.length));
 const megabytes10 = 10 * 1024 * 1024 - 100;
-/** Another spelling of the same filter for each index: another plan and another statement. */
+/** A different spelling of the same filter for each index, so that each one needs a new plan and a new statement. */
 const relationPaths = (index: number, count: number): object => ({
   $or: Array.from({ length: count }, (_, each) => ({
     [`parent.parent.${(index >> (each % 16)) & 1 ? 'text' : 'other'}`]: { [each % 2 ? '$ne' : '$eq']: `${index}` },

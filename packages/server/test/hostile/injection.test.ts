@@ -3,8 +3,8 @@ import { describeEngines } from '../support/engines.ts';
 import { TestServer } from '../support/scenario.ts';
 
 /**
- * Text of people on its way into DDL, keys, defaults and headers. Values and names of requests: `contract/hostile-input.test.ts`;
- * what a browser makes of it: `contract/docs-page.test.ts`.
+ * Texts of users that are used in DDL, keys, defaults and headers. Other tests: values and names of requests in
+ * `contract/hostile-input.test.ts`; what a browser does with them in `contract/docs-page.test.ts`.
  */
 const texts = [
   `'; DROP TABLE users; --`,
@@ -58,7 +58,7 @@ describeEngines('injection', (engine) => {
   afterAll(() => server.stop());
 
   describe.each(texts)('%j', (text) => {
-    test('names its own record as a key on every path that reads it back', async () => {
+    test('as a key, identifies its own record on every path that reads the key back', async () => {
       await server.data('POST /api/places:create', { body: { code: text, text: 'own' } });
       const visit = await server.data('POST /api/visits:create', { body: { place: text, no: 1 } });
       await server.data(`POST /api/places/plain/near:add`, { body: [text] });
@@ -82,7 +82,7 @@ describeEngines('injection', (engine) => {
       expect(await get('places:list?fields=code')).toEqual([{ code: 'plain' }]);
     });
 
-    test('stays text as title, description, default and choice', async () => {
+    test('stays plain text as a title, description, default and choice', async () => {
       const fields = [
         { name: 'a', type: 'string', title: text, description: text, defaultValue: text },
         { name: 'b', type: 'select', enum: [text, 'other'], defaultValue: text },

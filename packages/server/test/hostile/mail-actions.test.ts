@@ -10,7 +10,10 @@ const word = 'zanzibar';
 const server1 = { host: 'imap.example.com', port: 993 };
 const other = { host: 'imap.attacker.example', port: 993 };
 
-/** The actions of mail must not do more than the generated actions allow: with row filters, field lists and foreign ids. */
+/**
+ * The actions of mail must not allow more than the generated actions do: with row filters, field lists and ids of other
+ * users.
+ */
 describeEngines('actions of mail for roles with limits', (engine) => {
   let server: TestServer;
   let starredId: number;
@@ -85,7 +88,7 @@ describeEngines('actions of mail for roles with limits', (engine) => {
     expect(await readStoreSnapshot(server.running.applications.main), request).toBe(before);
   }
 
-  test('a try looks only into e-mails that the caller may get', async () => {
+  test('trying a rule only reads e-mails that the caller may get', async () => {
     const listed = await server.data('GET /api/emails', { as: 'starGetter' });
     expect(listed).toHaveLength(2);
     const found = await server.data('POST /api/mailRules:try', {
@@ -110,7 +113,7 @@ describeEngines('actions of mail for roles with limits', (engine) => {
     expect([email.read, email.folder]).toEqual([false, 'inbox']);
   });
 
-  test('a rule is not tried on an account that the row filter of the caller excludes', async () => {
+  test('a rule cannot be tried on an account that the row filter of the caller excludes', async () => {
     await expectRefused('archivist', 'POST /api/mailRules:try', {
       account: 1,
       rule: { conditions: hasWord, actions: star },
@@ -166,14 +169,14 @@ describeEngines('actions of mail for roles with limits', (engine) => {
     ['POST /api/emails:retrySend', { id: 1 }],
   ];
   test.each(foreign)(
-    '%s is refused for the account of others, and for roles whose filter excludes it',
+    '%s is refused for accounts of other users, and for roles whose filter excludes the account',
     async (request, body) => {
       for (const who of ['bob', 'archivist'])
         if (who === 'bob' || request.includes('accounts:')) await expectRefused(who, request, body);
     },
   );
 
-  test('a stored password is never kept for another server', async () => {
+  test('a stored password is deleted when the account gets another server', async () => {
     const readSecrets = async (): Promise<unknown> => {
       const { database } = server.running.applications.main;
       const [rows] = await database.read([{ text: 'SELECT secrets FROM accounts WHERE id=1', values: [] }]);
@@ -198,7 +201,7 @@ describeEngines('actions of mail for roles with limits', (engine) => {
       const after = await server.data('GET /api/accounts/1', { as: 'ann' });
       const servers = ({ imap, smtp }: Json): string => JSON.stringify([imap, smtp]);
       if (servers(after) !== servers(before)) expect([request, await readSecrets()]).toEqual([request, null]);
-      // Refused: a public server without TLS, and the name of the parameter.
+      // These were refused: a public server without TLS, and a parameter name that the action does not have.
       else expect(request + JSON.stringify(body)).toMatch(/updateOrCreate|"none"/);
     }
   });

@@ -10,7 +10,7 @@ const word = 'zanzibar';
 const beta = { 'x-app': 'beta' };
 const everything = [{ field: 'size', operator: 'greater', value: 0 }];
 
-/** Ids of one account, of one application or of a former member, used where they are none. */
+/** Ids of mail records that are used in another account, in another application or by a former member. */
 describeEngines('ids of mail outside of their account', (engine) => {
   let server: TestServer;
   const keys = new Map<string, number>();
@@ -42,7 +42,7 @@ describeEngines('ids of mail outside of their account', (engine) => {
   });
   afterAll(() => server?.stop());
 
-  /** Names such as `email 1` stand for the ids. */
+  /** Replaces names such as `email 1` by ids. */
   function resolveKeys(value: unknown): unknown {
     if (Array.isArray(value)) return value.map(resolveKeys);
     if (value === null || typeof value !== 'object') return keys.get(value as string) ?? value;
@@ -124,7 +124,7 @@ describeEngines('ids of mail outside of their account', (engine) => {
     ['members are not added by who may not list users', 'accounts/1/members:add', [3], denied],
   ])('%s', (_, action, body, refusal) => expectRefused('ann', `POST /api/${action}`, body, refusal));
 
-  test('messages of several accounts that refer to each other are in a conversation each', async () => {
+  test('messages of several accounts that refer to each other are in separate conversations', async () => {
     const emails = (await server.data('GET /api/emails?fields=accountId,conversationId', { as: 'ann' })) as Json[];
     const [bobs] = await server.data('GET /api/emails?fields=accountId,conversationId', { as: 'bob' });
     expect(new Set([...emails, bobs].map(({ conversationId }) => conversationId)).size).toBe(3);
@@ -171,7 +171,7 @@ describeEngines('ids of mail outside of their account', (engine) => {
       server.tokens.set('beta', (await server.data('POST /api/applications:enter?filterByTk=beta')).token);
     });
 
-    test('ids and a sign-in with a provider mean nothing', async () => {
+    test('ids and a sign-in with a provider are not valid', async () => {
       const account = { address: 'ann@gmail.com', auth: 'oauth2', oauth: { provider: 'google' } };
       const imap = { host: 'imap.gmail.com', port: 993 };
       const { id } = await server.data('POST /api/accounts:create', { body: { ...account, imap } });
@@ -204,7 +204,7 @@ describeEngines('ids of mail outside of their account', (engine) => {
     });
   });
 
-  test('a former member, and a revoked key, hear no more of the mail', async () => {
+  test('a former member, and a revoked key, get no more events of the mail', async () => {
     const body = { name: 'notes', fields: [{ name: 'text', type: 'string' }] };
     await server.data('POST /api/collections:create', { body });
     const user = { email: 'rita@example.com', password: 'correct horse', roles: ['editor'] };
@@ -222,7 +222,7 @@ describeEngines('ids of mail outside of their account', (engine) => {
       for (const socket of [session, byKey]) await socket.subscribe(id, resource, more);
     const change = (starred: boolean): Promise<Json> =>
       server.data(`PATCH /api/emails/${keys.get('email 1')}`, { as: 'ann', body: { starred } });
-    /** A note arrives after all that was written before it. */
+    /** Waits for the event of a new note, which arrives after the events of all earlier writes. */
     const untilHeard = async (text: string): Promise<void> => {
       const { id: note } = await server.data('POST /api/notes:create', { body: { text } });
       const isNote = ({ id, event }: Json): boolean =>

@@ -48,7 +48,7 @@ const roles: Readonly<Record<string, readonly object[]>> = {
 
 describeEngines('mail by second paths', (engine) => {
   let server: TestServer;
-  /** Keys by what they are of: e-mails by their subject. */
+  /** Ids of the records; those of e-mails by their subject. */
   const keys = new Map<string, number>();
   beforeAll(async () => {
     server = await startMailAccountServer(engine);
@@ -125,10 +125,10 @@ describeEngines('mail by second paths', (engine) => {
       ['withoutNames', 'emails?search=-filename:ledger'],
       ['lister', 'emails?search=filename:ledger'],
       ['lister', 'emails?search=bcc:undisclosed'],
-    ])('%s may not search %s', (as, path) => expectRefused(as, `GET /api/${path}`, undefined, 'FIELD_DENIED'));
+    ])('%s may not use %s', (as, path) => expectRefused(as, `GET /api/${path}`, undefined, 'FIELD_DENIED'));
   });
 
-  describe('a stored draft is only sent by a role that may read all of it', () => {
+  describe('a stored draft can only be sent by a role that may read all of it', () => {
     let draft: number;
     beforeAll(async () => {
       const content = Buffer.from(word).toString('base64');
@@ -142,18 +142,18 @@ describeEngines('mail by second paths', (engine) => {
       ['writer', 'NO_PERMISSION'],
       ['withoutFiles', 'NO_PERMISSION'],
       ['withSomeFiles', 'REFERENCE_MISSING'],
-    ] as const)('%s sends it to nobody', async (as, code) => {
+    ] as const)('%s cannot send it', async (as, code) => {
       const body = { id: draft, to: ['spy@example.net'], cc: [], bcc: [] };
       await expectRefused(as, 'POST /api/emails:send', body, code, code === 'REFERENCE_MISSING' ? 400 : 403);
     });
 
-    test('a role that may read it sends it', async () => {
+    test('a role that may read it can send it', async () => {
       const { id } = await server.data('POST /api/emails:send', { as: 'withoutNames', body: { id: draft } });
       await server.data('POST /api/emails:cancelSend', { as: 'ann', body: { id } });
     });
   });
 
-  test('a draft is not changed so that it leaves the row filter of the role', async () => {
+  test('a draft cannot be changed so that it no longer matches the row filter of the role', async () => {
     const body = { account: 1, subject: 'Offer', text: 'x' };
     const { id } = await server.data('POST /api/emails:saveDraft', { as: 'ann', body });
     await server.data('POST /api/emails:saveDraft', { as: 'offerer', body: { id, text: 'y' } });
@@ -176,7 +176,7 @@ describeEngines('mail by second paths', (engine) => {
     ['accounts:update?filter={"id":1}', { owner: 3 }],
     ['batch', { operations: [{ op: 'add', ...link }] }],
     ['batch', { operations: [{ op: 'set', ...link }] }],
-  ])('a role that may only name accounts changes no members by %s %o', (action, body) =>
+  ])('a role that may only change the name of accounts cannot change members by %s %o', (action, body) =>
     expectRefused('namer', `POST /api/${action}`, body, 'FIELD_DENIED'),
   );
 
@@ -199,7 +199,7 @@ describeEngines('mail by second paths', (engine) => {
       ['POST /api/accounts:query', { measures: [count], filter: { secrets: { $notEmpty: true } } }],
       ['POST /api/accounts:query', { measures: [{ field: 'failures', aggregation: 'max' }] }],
       ['POST /api/emails:query', { measures: [count], dimensions: [{ field: 'account.secrets' }] }],
-    ])('are not read by %s', async (request, body) => {
+    ])('cannot be read by %s', async (request, body) => {
       for (const as of ['admin', 'ann']) await expectRefused(as, request, body, 'FIELD_DENIED');
     });
 
@@ -209,6 +209,6 @@ describeEngines('mail by second paths', (engine) => {
       ['PATCH /api/accounts/1', { leasedBy: 'x' }],
       ['PATCH /api/accounts/1', { seenBy: [{ userId: 3 }] }],
       ['PATCH /api/mailboxes/1', { backfillUid: 1 }],
-    ])('are not written by %s %o', (request, body) => expectRefused('ann', request, body, 'FIELD_UNKNOWN', 400));
+    ])('cannot be written by %s %o', (request, body) => expectRefused('ann', request, body, 'FIELD_UNKNOWN', 400));
   });
 });

@@ -6,7 +6,10 @@ import type { TestServer } from '../support/scenario.ts';
 
 const word = 'zanzibar';
 
-/** Every path that could lead to somebody else's mail, for a colleague of the same role, for an admin who is no member, and for nobody. */
+/**
+ * Every path that could reveal another user's mail, for a colleague with the same role, an admin who is not a member,
+ * and callers without a credential.
+ */
 describeEngines('mail of another user', (engine) => {
   let server: TestServer;
   let emailId: number;
@@ -142,11 +145,11 @@ describeEngines('mail of another user', (engine) => {
           const response = await fetch(server.running.url + encodeURI(path).replaceAll('%25', '%'), { headers });
           const text = await response.text();
           expect(response.status, `${path} ${text.slice(0, 200)}`).toBeLessThan(500);
-          // What was asked for is said back in refusals of names; records are not.
+          // A refusal may repeat the names of the request, but a successful reply must not contain records.
           if (response.status === 200) {
             expect(text, path).not.toContain(word);
             expect(text, path).not.toContain(`"tk":"${emailId}"`);
-            // A foreign key of a collection that people defined is theirs to show.
+            // A foreign key in a collection that users defined may be shown.
             if (!path.includes('tickets')) expect(text, path).not.toContain(String(emailId));
           }
           if (who === 'nobody') expect(response.status, path).toBeGreaterThanOrEqual(400);
@@ -157,7 +160,7 @@ describeEngines('mail of another user', (engine) => {
         }
       });
 
-      test('cannot be written', { timeout: 120_000 }, async () => {
+      test('cannot be changed', { timeout: 120_000 }, async () => {
         const before = await server.data('GET /api/emails?folder=inbox', { as: 'ann' });
         const ids = [emailId];
         const attempts: [string, unknown][] = [
@@ -246,13 +249,13 @@ describeEngines('a row filter that refers to mail', (engine) => {
     const asAdmin = await server.data('GET /api/tickets:list', { headers });
     const asAnn = await server.data('GET /api/tickets:list', { as: 'ann', headers });
     await server.data(`POST /api/permissions:destroy?filterByTk=${id}`);
-    // A negation says the same of what is not seen, whatever is in it.
+    // A negated condition is true for invisible mail, whatever the mail contains.
     if (found === null) expect([asAdmin.length, asAnn.length]).toEqual([1, 1]);
     else expect([asAdmin.length, asAnn.length]).toEqual([0, found]);
   });
 });
 
-/** What a write by filter answers that reached nothing. */
+/** Whether this is the reply of a write by filter that matched no record. */
 function isNothing(data: unknown): boolean {
   return data === 0 || (Array.isArray(data) && data.length === 0);
 }

@@ -21,8 +21,10 @@ import { sendRequest } from '../support/http-client.ts';
 import type { TestServer } from '../support/scenario.ts';
 
 /**
- * The gate, tried through every second path: (resource × action × parameter × spelling) for roles without the right. The
- * answer is the contract's, it is the same over data that differs where the role cannot see it, and it changes nothing.
+ * Tries to bypass the permission checks through every alternative path: (resource × action × parameter × spelling) for
+ * roles without the
+ * permission. The reply must be the specified one, must not depend on data that the role cannot see, and the request
+ * must change nothing.
  */
 describeEngines('permission checks on every alternative path', (engine) => {
   const every = Number(process.env['BYPASS_EVERY'] ?? (engine.name === 'postgres' ? 6 : 2));
@@ -40,9 +42,11 @@ describeEngines('permission checks on every alternative path', (engine) => {
   });
   afterAll(() => server.stop());
 
-  /** Resources of the whole server, which other applications refuse to everyone. */
+  /** Resources of the whole server, which are refused for everyone in other applications. */
   const managedInMain = new Set(['applications', 'backups', 'serverActivity']);
-  /** What everybody may ask who has proved who they are: the gate is inside, and each has tests of its own. */
+  /**
+   * Resources that every authenticated caller may use: they check permissions themselves, and each has its own tests.
+   */
   const own = new Set(['auth', 'docs', 'changes', 'realtime', 'batch', 'files:sign']);
   const inWorld = ({ through }: Operation): boolean =>
     through.every((name) => (twinCollections as readonly string[]).includes(name));
@@ -73,7 +77,7 @@ describeEngines('permission checks on every alternative path', (engine) => {
     return { status: reply.status, text: reply.text, etag: reply.headers.get('etag') };
   }
 
-  /** The newest event and the versions of definitions and access: cheap, and moved by whatever is written. */
+  /** The newest event and the versions of definitions and access. It is cheap to read, and every write changes it. */
   async function mark({ name }: TwinApplication): Promise<string> {
     const lease = await server.running.applications.find(name);
     try {
@@ -84,7 +88,7 @@ describeEngines('permission checks on every alternative path', (engine) => {
       lease.release();
     }
   }
-  /** The marks after one operation are those before the next: nobody else writes. */
+  /** The marks after one operation are reused as those before the next one, because nobody else writes. */
   const marks = new Map<string, string>();
 
   let asked = 0;
@@ -99,7 +103,7 @@ describeEngines('permission checks on every alternative path', (engine) => {
     return left;
   }
 
-  /** Runs attempts at one operation, which must leave the marks of both applications as they are. */
+  /** Runs attempts on one operation, which must not change the marks of the two applications. */
   async function unmoved(role: string, { template }: Operation, problems: string[], work: () => Promise<void>) {
     const sides = getTwinApplications(role);
     for (const side of sides) if (!marks.has(side.name)) marks.set(side.name, await mark(side));
@@ -123,7 +127,7 @@ describeEngines('permission checks on every alternative path', (engine) => {
     expect(await server.readSnapshot()).toBe(before);
   }
 
-  describe('a caller without a grant only learns that', () => {
+  describe('a caller without a permission only learns that it is missing', () => {
     for (const role of ['none', 'nobody', 'parentOnly', 'targetOnly'])
       test(role, { timeout: 300_000 }, async () => {
         const problems: string[] = [];
@@ -151,7 +155,7 @@ describeEngines('permission checks on every alternative path', (engine) => {
       });
   });
 
-  describe('a denied name is refused in every position and spelling', () => {
+  describe('a field that the role may not read is refused in every position and spelling', () => {
     for (const role of ['fields', 'blindWriter'])
       test(role, { timeout: 300_000 }, async () => {
         const problems: string[] = [];
@@ -183,7 +187,7 @@ describeEngines('permission checks on every alternative path', (engine) => {
       });
   });
 
-  describe('invisible data gives the same reply, whatever it contains', () => {
+  describe('replies do not depend on invisible data', () => {
     for (const role of Object.keys(twinRoles).filter((each) => each !== 'none'))
       test(role, { timeout: 300_000 }, async () => {
         const problems: string[] = [];
@@ -199,8 +203,9 @@ describeEngines('permission checks on every alternative path', (engine) => {
 });
 
 /**
- * Operations take turns with the kinds of attempts, so that each kind is made at many operations and each operation meets several kinds:
- * half of them on SQLite, a sixth on PostgreSQL, where the same code checks permissions. `BYPASS_EVERY=1` makes all.
+ * Skips attempts so that each kind of attempt is still made on many operations, and each operation gets several kinds:
+ * half of them run on
+ * SQLite, and a sixth on PostgreSQL, where the same code checks permissions. `BYPASS_EVERY=1` runs all.
  */
 function* takeEvery<T>(every: number, first: number, attempts: Iterable<T>): Generator<T> {
   let count = 0;

@@ -5,7 +5,7 @@ import { TestServer } from '../support/scenario.ts';
 import { ServerProcess } from '../support/server-process.ts';
 import { SocketClient } from '../support/socket-client.ts';
 
-/** Who listens costs memory: nobody may take what others need. */
+/** Subscribers need memory: no client may use up what others need. */
 describeEngines('limits of realtime clients', (engine) => {
   let server: TestServer;
   beforeAll(async () => {
@@ -31,11 +31,11 @@ describeEngines('limits of realtime clients', (engine) => {
       headers: { accept: 'text/event-stream', ...token },
       signal: gone.signal,
     });
-    // With the reply: `fetch` closes the stream of one that is garbage.
+    // The reply is returned too, because `fetch` closes the stream of a reply that is garbage-collected.
     return { status: reply.status, reply, leave: () => gone.abort() };
   };
 
-  test('streams and sockets have a common limit for a credential, and for an address without one', async () => {
+  test('streams and sockets together have a limit for each credential, and for each address without one', async () => {
     for (const who of ['admin', null]) {
       const open = [await listen(who), await listen(who)];
       expect(open.map(({ status }) => status)).toEqual([200, 200]);
@@ -97,7 +97,7 @@ describeEngines('limits of realtime clients', (engine) => {
     one.socket.terminate();
   });
 
-  test('the memory of many subscriptions of one connection has a common bound', async () => {
+  test('the subscriptions of one connection have a common memory limit', async () => {
     const one = await SocketClient.as(server, 'other');
     for (let n = 0; n < limits.subscriptions; n += 1) await one.subscribe(`s${n}`, 'posts');
     const share = limits.knownRecordsInAll / limits.subscriptions;
@@ -109,7 +109,7 @@ describeEngines('limits of realtime clients', (engine) => {
 });
 
 describeEngines('records of several megabytes', (engine) => {
-  test('use no memory for subscribers, however many different views they request', { timeout: 120_000 }, async () => {
+  test('subscribers use no extra memory, however many different views they request', { timeout: 120_000 }, async () => {
     const store = await engine.store(true);
     const server = await ServerProcess.start(store);
     await server.data('collections:create', { name: 'posts', fields: [{ name: 'text', type: 'text' }] });
@@ -120,7 +120,7 @@ describeEngines('records of several megabytes', (engine) => {
     const text = 'x'.repeat(4 * 1024 * 1024);
     for (let n = 0; n < 10; n += 1) await server.data('posts:create', { text });
     const before = server.memory;
-    // All of them in one page of the log.
+    // All of these events are in one page of the log.
     await server.data('posts:update?filter={"id":{"$gt":0}}&fields=id', { text: `${text}y` });
     await one.events('s19', 20);
     expect(server.memory - before).toBeLessThan(400);

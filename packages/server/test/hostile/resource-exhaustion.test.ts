@@ -3,9 +3,11 @@ import { describeEngines } from '../support/engines.ts';
 import { TestServer } from '../support/scenario.ts';
 
 /**
- * Requests that ask for more than anybody needs: each is refused at once, by its size and not by its outcome. Filters at
- * their bounds: `contract/hostile-input.test.ts`; hopeless reads and writes: `contract/expensive-requests.test.ts`; slow
- * readers: `contract/long-streams.test.ts`; headers and bodies over the limit: `api/http-refusals.test.ts`.
+ * Requests that are larger than anybody needs: each is refused immediately because of its size, before any work is
+ * done. Other tests:
+ * filters at their limits in `contract/hostile-input.test.ts`; expensive reads and writes in
+ * `contract/expensive-requests.test.ts`; slow
+ * readers in `contract/long-streams.test.ts`; headers and bodies over the limit in `api/http-refusals.test.ts`.
  */
 describeEngines('resource exhaustion', (engine) => {
   let server: TestServer;

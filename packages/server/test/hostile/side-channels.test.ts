@@ -4,8 +4,10 @@ import { describeEngines } from '../support/engines.ts';
 import { TestServer } from '../support/scenario.ts';
 
 /**
- * What errors, documents, tags and statuses say beside the point. 404 against 403 and ETags over hidden data:
- * `hostile/permission-bypass.test.ts`, `contract/hidden-data.test.ts`; time of sign-in: `contract/sign-in-flood.test.ts`.
+ * Information that errors, documents, ETags and statuses could reveal. Other tests: 404 instead of 403, and ETags of
+ * hidden data, in
+ * `hostile/permission-bypass.test.ts` and `contract/hidden-data.test.ts`; the time of a sign-in in
+ * `contract/sign-in-flood.test.ts`.
  */
 describeEngines('side channels', (engine) => {
   let server: TestServer;
@@ -69,7 +71,7 @@ describeEngines('side channels', (engine) => {
     },
   );
 
-  test('unique and required in definitions, also in dry runs, reveal no records', async () => {
+  test('unique and required in definitions do not reveal records, even in dry runs', async () => {
     await server.data('POST /api/people:create', { body: { code: 'third', name: 'Bob', wage: null, tax: null } });
     for (const change of [{ unique: true }, { required: true }, { type: 'integer' }])
       for (const query of ['', '?dryRun=true'])
@@ -81,7 +83,7 @@ describeEngines('side channels', (engine) => {
         }
   });
 
-  test('a conflict names the field, and nothing of the record that has the value', async () => {
+  test('a conflict names the field, and reveals nothing of the record that has the value', async () => {
     const body = { code: 'mine', name: 'Eve', tax: secret };
     const reply = await server.play({
       name: 'the conflict is refused',
@@ -116,7 +118,7 @@ describeEngines('side channels', (engine) => {
       expect((await server.call(list, { as: 'nobody', headers: { 'if-none-match': tag } })).status).toBe(401);
   });
 
-  test('refusals are the same for existing and for unknown names', async () => {
+  test('refusals are the same for existing and unknown names', async () => {
     const ask = async (request: string): Promise<string> => {
       const headers = { 'x-request-id': 'same' };
       const { text } = await server.call(request, { as: 'reader', headers });
@@ -137,7 +139,7 @@ describeEngines('side channels', (engine) => {
     }
   });
 
-  test('health and liveness reveal nothing internal', async () => {
+  test('health and liveness checks reveal nothing internal', async () => {
     for (const path of ['/api/health', '/live', '/ready']) {
       const body = (await (await fetch(server.running.url + path)).json()) as { data: object };
       expect(Object.keys(body.data).sort()).toEqual(['status', 'uptime']);

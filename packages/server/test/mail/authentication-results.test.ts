@@ -32,7 +32,7 @@ describe('an Authentication-Results header', () => {
     ]);
   });
 
-  test('cannot be extended by text in comments or quotation marks', () => {
+  test('cannot be forged by text in comments or quotation marks', () => {
     const header = parseAuthenticationResults(
       'mx.b.test 1; spf=fail smtp.mailfrom="x; dmarc=pass header.from=b.test"@evil.test (a \\) ; dmarc=pass); dkim=neutral reason="; dkim=pass"',
     );
@@ -44,7 +44,7 @@ describe('an Authentication-Results header', () => {
 describe('the server that connected', () => {
   const own = new Set(['own.test']);
 
-  test('is the first public address, behind deliveries inside of the own network', () => {
+  test('is the first public address below the headers of deliveries inside our own network', () => {
     const received = [
       'from mx1.own.test by store.own.test with LMTP id 1; Fri, 20 Nov 2026 10:00:00 +0000',
       'from filter.own.test (filter.own.test [10.0.0.8]) by mx1.own.test (Postfix) with ESMTP id 2; Fri, 20 Nov 2026 10:00:00 +0000',
@@ -54,7 +54,7 @@ describe('the server that connected', () => {
     expect(findConnectingServer(received, own)).toEqual({ address: '8.8.4.4', helo: 'mail.example.org' });
   });
 
-  test('is not what the client calls itself', () => {
+  test('is not the address that the client claims in its greeting', () => {
     const received = ['from x([9.9.9.9]) (unknown [8.8.4.4]) by mx.own.test with ESMTP'];
     expect(findConnectingServer(received, own)?.address).toBe('8.8.4.4');
     const ipv6 = ['from [9.9.9.9] (helo=[9.9.9.9] [IPv6:2606:4700::1111]) by mx.own.test with ESMTP'];
@@ -69,7 +69,7 @@ describe('the server that connected', () => {
     ],
     ['there is no header', []],
     ['a header cannot be read', ['garbage']],
-  ])('is unknown where %s', (_, received) => {
+  ])('is unknown if %s', (_, received) => {
     expect(findConnectingServer(received, own)).toBeNull();
   });
 });
@@ -111,7 +111,7 @@ describe('the names of a mail server', () => {
   const messages = (count: number, value: string | null) =>
     Array.from({ length: count }, (_, index) => message(index, value));
 
-  test('are learned where nearly all messages of several senders agree', () => {
+  test('are learned if nearly all messages of several senders agree', () => {
     expect(learnAuthservIds(messages(20, 'mx.own.test; spf=pass'))).toEqual(['mx.own.test']);
     expect(learnAuthservIds([...messages(17, 'mx.own.test; spf=pass'), ...messages(3, null)])).toEqual(['mx.own.test']);
     expect(learnAuthservIds(messages(20, 'spf=pass smtp.mailfrom=a.test'))).toEqual(['']);
@@ -156,16 +156,16 @@ describe('the verdict', () => {
     ).toBe(expected);
   });
 
-  test('ignores headers that anybody can have written', () => {
+  test('ignores headers that anybody could have written', () => {
     expect(decideVerdict([result('dmarc pass a.test', 'message')], 'a.test', false)).toBe('unverified');
     expect(decideVerdict([result('dmarc pass a.test', 'receiver')], 'a.test', false)).toBe('verified');
   });
 
-  test('never confirms a message without one sender', () => {
+  test('never confirms a message that does not have exactly one sender', () => {
     expect(decideVerdict([result('dkim pass a.test')], null, true)).toBe('unverified');
   });
 
-  test('of a trusted forwarder counts only with an intact seal', () => {
+  test('of a trusted forwarder only counts with an intact seal', () => {
     const failed = [result('dkim fail a.test'), result('dmarc fail a.test')];
     expect(decideVerdict([...failed, result('arc pass google.com')], 'a.test', true)).toBe('forwarded');
     expect(decideVerdict([...failed, result('arc fail google.com')], 'a.test', true)).toBe('failed');

@@ -9,7 +9,7 @@ const { faultyImap, smtpRelay, imap, smtp } = useConnections();
 describe('OAuth 2', () => {
   const auth = { kind: 'oauth2', accessToken: 'token-1' } as const;
 
-  test('IMAP uses OAUTHBEARER where the server offers it, else XOAUTH2', async () => {
+  test('IMAP uses OAUTHBEARER if the server offers it, otherwise XOAUTH2', async () => {
     for (const mechanism of ['OAUTHBEARER', 'XOAUTH2']) {
       const seen: string[] = [];
       const capabilities = [
@@ -33,7 +33,7 @@ describe('OAuth 2', () => {
     }
   });
 
-  test('a refused token is renewed once; after that the consent is gone', async () => {
+  test('a refused token is renewed once; if the new one is refused too, the user must sign in again', async () => {
     const tokens: string[] = [];
     const faulty = await faultyImap({
       capabilities: ['IMAP4rev1', 'SASL-IR', 'AUTH=XOAUTH2'],
@@ -59,7 +59,7 @@ describe('OAuth 2', () => {
     expect(tokens).toEqual(['token-1', 'good', 'token-1', 'bad']);
   });
 
-  test('SMTP signs in by XOAUTH2, and a refused token is no wrong password', async () => {
+  test('SMTP signs in with XOAUTH2, and a refused token is not reported as a wrong password', async () => {
     const relay = await smtpRelay({ users: { 'alice@example.test': 'token-1' }, authMethods: ['XOAUTH2'] });
     const session = await smtp(loginAs({ port: relay.tlsPort, auth }));
     await session.send({ from: 'alice@example.test', to: ['bob@example.net'] }, Buffer.from('x'));

@@ -1,4 +1,4 @@
-/** Connections to mail servers: addresses, certificates, limits, and the words for everything that fails. */
+/** Connections to mail servers: addresses, certificates, limits, and the messages for every failure. */
 import { createServer, type Server } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connectLimits } from '../../src/mail/connect/guarded-connection.ts';
@@ -38,7 +38,7 @@ describe.skipIf(!hasDovecot())('against Dovecot and an SMTP relay', () => {
     }
   });
 
-  test('a wrong password is told from too many connections', async () => {
+  test('a wrong password is distinguished from too many connections', async () => {
     const wrong = { kind: 'password', password: 'wrong' } as const;
     const refused = await readProblem(imap(loginAs({ port: dovecot.imapsPort, auth: wrong })));
     expect(refused).toMatchObject({
@@ -59,7 +59,7 @@ describe.skipIf(!hasDovecot())('against Dovecot and an SMTP relay', () => {
     for (const client of clients) await client.logout();
   });
 
-  test('SMTP sends with TLS and STARTTLS, and knows what the server offers', async () => {
+  test('SMTP sends with TLS and STARTTLS, and reads what the server offers', async () => {
     const relay = await smtpRelay({ lmtpPort: dovecot.lmtpPort, size: 50_000 });
     for (const [port, security] of [
       [relay.tlsPort, 'tls'],
@@ -87,7 +87,7 @@ describe.skipIf(!hasDovecot())('against Dovecot and an SMTP relay', () => {
     await client.logout();
   });
 
-  test('a recipient that is refused does not stop the others', async () => {
+  test('a refused recipient does not stop delivery to the others', async () => {
     const relay = await smtpRelay({ lmtpPort: dovecot.lmtpPort });
     relay.fault = ({ step, address }) =>
       step === 'rcpt' && address.startsWith('nobody') ? { code: 550, message: '5.1.1 No such user' } : null;
@@ -139,7 +139,7 @@ describe('hosts', () => {
     expect(await readProblem(imap(loginAs({ port: faulty.port }), pinned))).toMatchObject({ code: 'blockedAddress' });
   });
 
-  test('an unknown name, and a port on which nothing listens', async () => {
+  test('an unknown host name, and a port on which nothing listens, are reported', async () => {
     for (const open of [imap, smtp]) {
       expect(await readProblem(open(loginAs({ host: 'mail.example.invalid', port: 993 })))).toMatchObject({
         code: 'unreachable',
@@ -200,7 +200,7 @@ describe('certificates', () => {
     expect(faulty.commands.join('\n')).not.toMatch(/LOGIN|AUTHENTICATE/);
   });
 
-  test('TLS with a server that speaks plain text', async () => {
+  test('TLS to a server that speaks plain text is reported', async () => {
     const faulty = await faultyImap({ security: 'none' });
     const relay = await smtpRelay();
     for (const problem of [
@@ -259,7 +259,7 @@ describe('replies of IMAP servers', () => {
     expect(`${problem.message} ${problem.cure}`).not.toContain('secret-alice');
   });
 
-  test('a server that repeats the password is not quoted', async () => {
+  test('a reply that repeats the password is not quoted', async () => {
     for (const text of [
       '[SERVERBUG] no user secret-alice',
       `[SERVERBUG] bad ${Buffer.from('\0alice\0secret-alice').toString('base64')}`,
@@ -274,12 +274,12 @@ describe('replies of IMAP servers', () => {
     });
   });
 
-  test('a goodbye before the sign-in', async () => {
+  test('a BYE before the sign-in is reported', async () => {
     const faulty = await faultyImap({ greeting: '* BYE Too many connections from your address' });
     expect(await readProblem(imap(loginAs({ port: faulty.port })))).toMatchObject({ code: 'connectionLimit' });
   });
 
-  test('commands that fail later: a full mailbox, and a server that slows down', async () => {
+  test('failures of later commands are reported: a full mailbox, and a server that slows down', async () => {
     const faulty = await faultyImap({ capabilities: ['IMAP4rev1', 'SASL-IR', 'AUTH=PLAIN'] });
     const login = loginAs({ port: faulty.port });
     const client = await imap(login);
@@ -298,7 +298,7 @@ describe('replies of IMAP servers', () => {
     client.close();
   });
 
-  test('a literal over the limit ends the connection, and memory is not taken for it', async () => {
+  test('a literal over the limit ends the connection, and no memory is allocated for it', async () => {
     const faulty = await faultyImap();
     const login = loginAs({ port: faulty.port });
     const client = await imap(login);
@@ -333,7 +333,7 @@ describe('replies of SMTP servers', () => {
     expect(`${problem.message} ${problem.cure}`).not.toContain('secret-alice');
   });
 
-  test('a server that refuses or drops the connection at once', async () => {
+  test('a server that immediately refuses or drops the connection is reported', async () => {
     const relay = await smtpRelay();
     relay.fault = ({ step }) => (step === 'connect' ? { code: 421, message: 'Too many connections' } : null);
     expect(await readProblem(smtp(loginAs({ port: relay.tlsPort })))).toMatchObject({ code: 'connectionLimit' });
@@ -354,7 +354,7 @@ describe('time', () => {
   afterAll(() => silent.close());
   const port = (): number => (silent.address() as { port: number }).port;
 
-  test('a server that says nothing is given up when the caller gives up', async () => {
+  test('a connection to a server that says nothing ends when the caller aborts', async () => {
     for (const security of ['tls', 'none'] as const) {
       for (const open of [openImap, openSmtp]) {
         const ending = new AbortController();
@@ -369,7 +369,7 @@ describe('time', () => {
     }
   });
 
-  test('a server that says nothing is given up after the time limit', async () => {
+  test('a connection to a server that says nothing ends after the time limit', async () => {
     expect(services.connectMilliseconds).toBe(30_000);
     const quick = createTestServices([certificate.ca], {
       resolveAddresses: resolveToLoopback,
@@ -395,7 +395,7 @@ describe('time', () => {
       });
   });
 
-  test('a name that resolves to a public address is not used without TLS', async () => {
+  test('a host name that resolves to a public address is not used without TLS', async () => {
     const services = createTestServices([certificate.ca], {
       resolveAddresses: async () => ['127.0.0.1', '192.0.1.7'],
       connectMilliseconds: 300,

@@ -23,7 +23,7 @@ describe.skipIf(corpusFolder === null)('mail written by other people', { timeout
     expect(texts.filter((text) => text.includes('\0') || !text.isWellFormed())).toEqual([]);
   });
 
-  test('another parser gives the same result, except for the listed differences', async () => {
+  test('another parser gives the same results, except for the listed differences', async () => {
     const found: Record<string, string[]> = {};
     for (const path of [...fixtures, ...ham.filter((_, at) => at % 10 === 0)]) {
       const message = readMessage(path);
@@ -37,7 +37,7 @@ describe.skipIf(corpusFolder === null)('mail written by other people', { timeout
   });
 });
 
-/** Where the two readings differ, by reason. */
+/** The differences between the two results, by reason. */
 const differences: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   'the other gives text attachments with LF and a line end of its own; here are the bytes as they came': {
     'fixtures/attachment_emails/attachment_content_disposition.eml': ['attachments'],

@@ -16,7 +16,7 @@ import { MapResolver } from '../support/map-resolver.ts';
 
 interface World {
   readonly records?: Readonly<Record<string, readonly unknown[]>>;
-  /** Content of files by URL without query. */
+  /** The contents of files by URL without its query. */
   readonly files?: Readonly<Record<string, string>>;
   /** Servers that work, as `imap imap.example.org:993`; all others cannot be reached. */
   readonly working?: readonly string[];
@@ -54,7 +54,7 @@ const autoconfigFile = `<?xml version="1.0"?>
 </emailProvider></clientConfig>`;
 
 describe('sources', () => {
-  test('a known provider is tried first, and no name server is asked', async () => {
+  test('a known provider is tried first, and no name server is queried', async () => {
     const found = await discover(
       { working: ['imap imap.gmail.com:993', 'smtp smtp.gmail.com:465'] },
       parseAddressParts('ann@googlemail.com')!,
@@ -94,7 +94,7 @@ describe('sources', () => {
     expect(found.tried.map(show)).not.toContain('imap plain.example.org:143');
   });
 
-  test('the mail exchanger tells the provider of a domain of its own', async () => {
+  test('the mail exchanger reveals the provider of a custom domain', async () => {
     const found = await discover({
       records: {
         'MX example.org': [
@@ -110,7 +110,7 @@ describe('sources', () => {
     });
   });
 
-  test('usual names come last, and each side is searched until it is found', async () => {
+  test('usual host names come last, and IMAP and SMTP are each searched until a server is found', async () => {
     const found = await discover({
       records: { 'MX example.org': [{ exchange: 'mx.example.org', priority: 1 }] },
       working: ['imap mx.example.org:143', 'imap mail.example.org:993', 'smtp smtp.example.org:465'],
@@ -145,7 +145,7 @@ describe('sources', () => {
     expect(found.tried.length).toBeLessThanOrEqual(discoveryLimits.candidates);
   });
 
-  test('a domain outside of ASCII, and one that cannot exist', () => {
+  test('a non-ASCII domain is encoded, and an impossible domain is refused', () => {
     expect(parseAddressParts('ann@bücher.example')).toMatchObject({ domain: 'xn--bcher-kva.example' });
     expect(parseAddressParts('ann@exa mple.org')).toBeNull();
   });

@@ -18,7 +18,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const textOf = ({ raw }: FileMessage): string => Buffer.from(raw).toString('latin1');
 const all = <T>(source: AsyncIterable<T>): Promise<T[]> => Array.fromAsync(source);
 
-/** The same bytes in pieces of any length. */
+/** The bytes of a text in pieces of a certain length. */
 function* pieces(text: string, length: number): Generator<Uint8Array> {
   for (let at = 0; at < text.length; at += length) yield Buffer.from(text.slice(at, at + length), 'latin1');
 }
@@ -28,7 +28,7 @@ const readText = async (text: string, variant?: MboxVariant, length = 7): Promis
 
 describe('mbox', () => {
   test.each(['1:11 ', '1:11 19', '1:11:11 19 20 ', 'a '])(
-    'lines that look like separators are read in linear time: %j',
+    'lines that resemble separators are read in linear time: %j',
     async (text) => {
       const line = `From a@b.example ${text.repeat(Math.floor(970 / text.length))}\n\n`;
       const read = async (): Promise<void> =>
@@ -66,7 +66,7 @@ Subject: two
     ]);
   });
 
-  test('mboxo removes only one kind of escape', async () => {
+  test('the variant mboxo only removes one level of escapes', async () => {
     const file = 'From a Thu Aug 22 12:36:23 2002\nA: b\n\n>From x\n>>From y\n';
     expect((await readText(file, 'mboxo')).map(textOf)).toEqual(['A: b\n\nFrom x\n>>From y\n']);
   });

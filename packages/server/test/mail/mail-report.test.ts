@@ -8,7 +8,7 @@ function report(type: string, parts: readonly (readonly [string, string])[]) {
   return readMailReport(raw, readHeaders(raw).headers);
 }
 
-test('a delivery report names its message, and what became of each recipient', () => {
+test('a delivery report names its message, and the outcome for each recipient', () => {
   const status = [
     'Original-Envelope-Id: 7.0123456789abcdef',
     'Reporting-MTA: dns; mx.example',
@@ -49,7 +49,7 @@ test('a delivery report names its message, and what became of each recipient', (
   });
 });
 
-test('a read receipt counts if the message was displayed', () => {
+test('a read receipt counts if it says that the message was displayed', () => {
   const receipt = (disposition: string) =>
     report('multipart/report', [
       ['text/plain', 'Read'],
@@ -65,7 +65,7 @@ test('a read receipt counts if the message was displayed', () => {
   expect(receipt('automatic-action/MDN-sent-automatically; deleted')!.recipients).toEqual([]);
 });
 
-test('other messages are no reports, and a malformed report says nothing', () => {
+test('other messages are not reports, and a malformed report is ignored', () => {
   expect(report('multipart/mixed', [['message/delivery-status', 'Action: failed']])).toBe(null);
   expect(report('multipart/report', [['text/plain', 'Sorry']])).toBe(null);
   const many = `Reporting-MTA: dns; x\r\n\r\n${'Final-Recipient: rfc822; a@x.example\r\nAction: failed\r\n\r\n'.repeat(3000)}`;

@@ -59,7 +59,7 @@ describe.skipIf(!hasDovecot())('Dovecot', () => {
     await client.logout();
   });
 
-  test('receives what the relay accepts, and tells a waiting client', async () => {
+  test('receives what the relay accepts, and notifies a waiting client', async () => {
     const client = await openClient(dovecot.imapsPort, dovecot.ca);
     const { exists } = await client.mailboxOpen('INBOX');
     const seen = new Promise((resolve) => client.once('exists', resolve));
@@ -70,7 +70,7 @@ describe.skipIf(!hasDovecot())('Dovecot', () => {
     await client.logout();
   });
 
-  test('changes UIDVALIDITY, drops and deafens connections', async () => {
+  test('can change UIDVALIDITY, drop connections, and stop replying on them', async () => {
     await dovecot.setUidValidity(alice.user, 'INBOX', 4711);
     const client = await openClient(dovecot.imapPort, null);
     expect(String((await client.mailboxOpen('INBOX')).uidValidity)).toBe('4711');
@@ -85,7 +85,7 @@ describe.skipIf(!hasDovecot())('Dovecot', () => {
     await closed;
   });
 
-  test('a poor server offers nothing but IMAP4rev1, and limits hold', async () => {
+  test('a minimal server only offers IMAP4rev1, and enforces its limits', async () => {
     const poor = await startDovecot({
       poor: true,
       limits: { connectionsPerUser: 2, quotaKilobytes: 50 },
@@ -104,7 +104,7 @@ describe.skipIf(!hasDovecot())('Dovecot', () => {
     await poor.stop();
   });
 
-  test('the scripted server stands between a client and Dovecot, and changes what it wants', async () => {
+  test('the scripted server runs between a client and Dovecot, and changes replies as a test wants', async () => {
     const faulty = await startFaultyImap({ upstreamPort: dovecot.imapPort });
     const client = await openClient(faulty.port, faulty.certificate.ca);
     await client.append('INBOX', message('through the scripted server'));

@@ -11,7 +11,7 @@ function* pieces(text: string, length: number): Generator<Uint8Array> {
   for (let at = 0; at < text.length; at += length) yield Buffer.from(text.slice(at, at + length), 'latin1');
 }
 
-/** Messages of a file whose separators are these. */
+/** A file with a message after each of these separators. */
 const fileOf = (separators: readonly string[], end = '\n'): string =>
   separators
     .map((separator, index) => `${separator}\nSubject: ${index}\n\nText ${index}\n\n`)
@@ -162,7 +162,7 @@ describe('flags of mail programs', () => {
     expect(await notesOf(headers)).toEqual(notes);
   });
 
-  test('are only trusted in Thunderbird files, so that a sender cannot hide a message', async () => {
+  test('are only trusted in files of Thunderbird, because otherwise a sender could hide a message', async () => {
     expect(await notesOf('X-Mozilla-Status: 0009', dated)).toEqual({});
   });
 });

@@ -73,7 +73,7 @@ const messages: Readonly<Record<string, readonly string[]>> = {
   ]),
 };
 
-describe.skipIf(!hasDovecot())('the files that BODYSTRUCTURE names are those of the whole message', () => {
+describe.skipIf(!hasDovecot())('the files that BODYSTRUCTURE names are those of the complete message', () => {
   let dovecot: Dovecot;
   let client: ImapFlow;
   beforeAll(async () => {
@@ -104,7 +104,7 @@ describe.skipIf(!hasDovecot())('the files that BODYSTRUCTURE names are those of 
     for (const { partId } of listed) expect(partId).toMatch(/^\d+(\.\d+)*$/);
   });
 
-  test('a message with more parts than the parser reads has no list', () => {
+  test('a message with more parts than the parser reads has no list of files', () => {
     const part = { type: 'text/plain', part: '1' };
     const childNodes = Array.from({ length: 1000 }, () => part);
     expect(listRemoteAttachments({ type: 'multipart/mixed', childNodes })).toBeNull();

@@ -28,7 +28,7 @@ describe('multipart boundaries', () => {
     ]);
   });
 
-  test('match lines that begin with the boundary only if no line equals it', async () => {
+  test('match lines that only begin with the boundary, if no line equals it', async () => {
     const lines = '--bc\n\ninner\n--bc--\n';
     const headers = { 'Content-Type': 'multipart/mixed; boundary=b' };
     expect((await parseMail(makeRawMessage(headers, `--b\n\n${lines}--b--\n`))).text).toBe('--bc\n\ninner\n--bc--');
@@ -123,12 +123,12 @@ describe('text attachments', () => {
     expect([mail.text, hasAttachments(mail)]).toEqual(['See the patch\n+ one\ntwo', true]);
   });
 
-  test('do not include the body of the message, whatever its file name', async () => {
+  test('do not include the body of the message, even if it has a file name', async () => {
     const mail = await parseMail(makeRawMessage({ 'Content-Type': 'text/plain; name=body.txt' }, 'Hello'));
     expect([mail.text, mail.attachments, hasAttachments(mail)]).toEqual(['Hello', [], false]);
   });
 
-  test('do not include pictures of the HTML', async () => {
+  test('do not include pictures of the HTML body', async () => {
     const picture = 'Content-Type: image/png; name=a.png\nContent-ID: <p@1>\nContent-Disposition: inline\n\nx';
     const mail = await parseMail(multipart('related', 'Content-Type: text/html\n\n<img src="cid:p@1">', picture));
     expect([mail.attachments.length, hasAttachments(mail)]).toEqual([1, false]);
@@ -227,7 +227,7 @@ describe('a message inside a message', () => {
     expect(mail.html).not.toContain('bad');
   });
 
-  test('in a digest is listed too, and one inside another belongs to it', async () => {
+  test('in a digest is listed too, and a message inside it belongs to it', async () => {
     const second = inner('Content-Type: x', 'Content-Disposition: inline\n');
     const nested = `From: c@d.example\nContent-Type: multipart/mixed; boundary=c\n\n--c\n${second}\n--c--`;
     const mail = await parseMail(multipart('digest', `\nFrom: a@b.example\nSubject: first\n\nOne`, `\n${nested}`));
@@ -269,7 +269,7 @@ describe('text bodies', () => {
     expect(await flowed('a \n-- \nb')).toBe('a \n-- \nb');
   });
 
-  test('cells and rows of a table are separated, also for the search', async () => {
+  test('cells and rows of a table are separated, for the search too', async () => {
     const html =
       '<table><tr><th>Article</th><th>Quantity</th></tr><tr><td>Guitar</td><td>2</td></tr></table><dl><dt>Term</dt><dd>Meaning</dd></dl>Ampli&shy;fier';
     const { text } = await parseMail(makeRawMessage({ 'Content-Type': 'text/html' }, html));

@@ -118,7 +118,7 @@ test.each(dates.map(([written, date]) => [written.slice(0, 80), date, written] a
   },
 );
 
-test('message ids are read from surrounding text', () => {
+test('message ids are read from text that surrounds them', () => {
   expect(parseMessageIds('<a@b> <c@d>\t<a@b>')).toEqual(['a@b', 'c@d']);
   expect(parseMessageIds('Message from Ada of "Monday" <a@b>')).toEqual(['a@b']);
   expect(parseMessageIds('a@b, c@d')).toEqual(['a@b', 'c@d']);
@@ -170,7 +170,7 @@ test.each([
   ['svg', '<svg xmlns="x">', null],
   ['a program', 'MZ\x90\x00', null],
   ['nothing', '', null],
-])('the decoded bytes of %s', (_, bytes, type) => {
+])('the file type is detected from the decoded bytes of %s', (_, bytes, type) => {
   expect(sniffType(latin(bytes))).toBe(type);
 });
 
@@ -196,7 +196,7 @@ describe('bodies', () => {
     expect(mail.html).toContain('<h1>Title</h1>');
   });
 
-  test('plain text next to HTML, such as a list footer, is in both', async () => {
+  test('plain text next to HTML, such as a list footer, is added to both text and HTML', async () => {
     const mail = await parseMail(
       makeRawMessage(
         { 'Content-Type': 'multipart/mixed; boundary=b' },
@@ -208,7 +208,7 @@ describe('bodies', () => {
     expect(mail.text).toBe('Hello\nFooter <x>');
   });
 
-  test('plain text as an alternative to HTML is only in the text', async () => {
+  test('plain text as an alternative to HTML is only used as the text', async () => {
     const mail = await parseMail(
       makeRawMessage(
         { 'Content-Type': 'multipart/alternative; boundary=b' },
@@ -277,7 +277,7 @@ describe('limits of a message', () => {
       `Subject: still here\n${'Content-Type: message/rfc822\nContent-Disposition: inline\n\n'.repeat(300)}x`,
       'Its parts are nested more than 64 levels deep.',
     ],
-  ])('%s: it is stored with its envelope and the reason', async (_, message, why) => {
+  ])('%s: the message is stored with its envelope and the reason', async (_, message, why) => {
     const mail = await parseMail(makeRawMessage(message));
     expect([mail.bodyState, mail.subject, mail.html, mail.attachments.length]).toEqual([
       'unparsable',
@@ -306,7 +306,7 @@ describe('limits of a message', () => {
         ),
       );
       expect([parameter, mail.subject, mail.text.includes('b\n--ab\n')]).toEqual([parameter, 'a', true]);
-      // Where no boundary fits, the body is shown as it is written.
+      // If no boundary matches, the body is shown as raw text.
       const fits = /"a[\0"]/.test(parameter);
       expect([parameter, mail.bodyState]).toEqual([parameter, fits ? 'complete' : 'raw']);
     }

@@ -12,7 +12,7 @@ const start = (options: ParsePoolOptions = {}): ParsePool => {
 afterEach(() => pool.close());
 
 const good = (subject: string): Uint8Array => makeRawMessage({ Subject: subject, From: 'a@b.example' }, 'Hello');
-/** Lines that are almost boundaries, looked at once for each of 60 multiparts: some seconds. */
+/** Lines that resemble boundaries and are compared once for each of 60 multiparts: this takes some seconds. */
 const heavy = (): Uint8Array =>
   makeRawMessage(
     'Subject: heavy\nFrom: a@b.example\n' +
@@ -28,7 +28,7 @@ test('messages are parsed in parallel, and each result has its own files', async
   expect(Buffer.from(withFile.attachments[0]!.bytes).toString()).toBe('%PDF-1.4');
 });
 
-test('a single message waits for only one message of a large import', async () => {
+test('a single message waits for at most one message of a large import', async () => {
   const made = start();
   const ended: string[] = [];
   const many = {};
@@ -64,7 +64,7 @@ test('a message that takes too much memory ends its thread, not the server, and 
   expect([next!.bodyState, next!.subject]).toEqual(['complete', 'next']);
 });
 
-test('identities depend on the bytes, and 49 MB of quoted-printable lines take bounded time', async () => {
+test('identities depend on the bytes, and parsing 49 MB of quoted-printable lines takes bounded time', async () => {
   const made = start();
   const raws = [good('one'), good('two')];
   expect(await made.identify(raws)).toEqual(raws.map(computeMailIdentity));
@@ -78,7 +78,7 @@ test('identities depend on the bytes, and 49 MB of quoted-printable lines take b
   expect(long.buffer).toBeInstanceOf(SharedArrayBuffer);
   expect(await made.identify([long])).toEqual([computeMailIdentity(long)]);
   const { bodyState, text, bodyWords } = await made.parse(long);
-  // 10,000 words, and the stems of the five that there are.
+  // 10,000 words, and the stems of the five different ones.
   expect([bodyState, text.slice(0, 12), bodyWords.length]).toEqual(['truncated', 'Café au lait', 10_003]);
 });
 

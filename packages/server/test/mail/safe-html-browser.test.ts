@@ -5,16 +5,16 @@ import { findChromium, openBrowser } from '../support/browser.ts';
 import { htmlAttacks } from './html-attacks.ts';
 
 const chromium = findChromium();
-/** What attacks become; many become the same. */
+/** The sanitised attacks, without duplicates. */
 const outputs = [...new Set(htmlAttacks.map((attack) => sanitiseHtml(attack).html))].filter((html) =>
   html.includes('<'),
 );
 
 const origin = 'http://reader.example';
-/** The policy under which the interface shows a message. */
+/** The content security policy of the frame in which the interface shows a message. */
 const policy = `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data: cid:">`;
 
-/** What the page does for the test, in the browser. */
+/** Functions of the test that run in the page. */
 const pageText = `<!doctype html><body><script>
 function showFrames(texts, sandboxed) {
   const loads = texts.map((text) => {
@@ -73,7 +73,7 @@ describe.skipIf(chromium === null)('in Chromium', () => {
     expect(seen).toEqual({ requests: [], dialogs: [], ran: false });
   });
 
-  test('sanitised attacks do nothing as a part of a page', async () => {
+  test('sanitised attacks do nothing when they are inserted into a page', async () => {
     const page = await browser.newPage();
     const seen = await watched(page);
     await page.evaluate(`showParts(${JSON.stringify(outputs)})`);
@@ -83,7 +83,7 @@ describe.skipIf(chromium === null)('in Chromium', () => {
   });
 });
 
-/** Each text as a document of its own in a frame, fifty at a time. */
+/** Shows each text as a separate document in a frame, fifty at a time. */
 async function shown(browser: Browser, documents: readonly string[], attributes: string): Promise<Seen> {
   const page = await browser.newPage();
   const seen = await watched(page);
@@ -100,7 +100,7 @@ interface Watch {
   readonly dialogs: string[];
 }
 
-/** A page of nothing, with what it asks for and says; nothing reaches a network. */
+/** Prepares an empty page that records its requests and dialogs; nothing reaches a network. */
 async function watched(page: Page): Promise<Watch> {
   const seen: Watch = { requests: [], dialogs: [] };
   await page.route('**', (route) => {

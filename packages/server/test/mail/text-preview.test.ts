@@ -4,7 +4,7 @@ import { createPreview, type TextBeginning } from '../../src/mail/parse/text-pre
 const preview = (text: string | Buffer, more: Partial<TextBeginning> = {}): string =>
   createPreview({ type: 'text/plain', encoding: '7bit', charset: 'utf-8', bytes: Buffer.from(text), ...more });
 
-test('the first words of a text are shown, whatever its encoding and wherever it was cut', () => {
+test('the first words of a text are shown, whatever its encoding and wherever it was truncated', () => {
   const text = 'Grüße aus Köln,\r\nwie vereinbart – hier ist der Plan. 你好\r\n\r\n> zitiert\r\n';
   const whole = 'Grüße aus Köln, wie vereinbart – hier ist der Plan. 你好';
   expect(preview(text)).toBe(whole);
@@ -24,7 +24,7 @@ test('the first words of a text are shown, whatever its encoding and wherever it
   expect(preview(latin1, { charset: null, encoding: '8bit' })).toBe('Grüße');
 });
 
-test('of HTML, only what is shown is a preview, wherever it was cut', () => {
+test('the preview of HTML only contains visible text, wherever the HTML was truncated', () => {
   const html =
     '<html><head><style>p { color: red }</style><title>No</title></head><body><!-- hidden --><p title="no">Dear Ada,</p><p>thanks &amp; regards</p>';
   for (let end = 0; end <= html.length; end += 1) {
@@ -34,7 +34,7 @@ test('of HTML, only what is shown is a preview, wherever it was cut', () => {
   expect(preview(html, { type: 'text/html' })).toBe('Dear Ada, thanks & regards');
 });
 
-test('hostile beginnings are cheap', () => {
+test('previews of hostile texts take little time', () => {
   const begun = performance.now();
   for (const text of ['<'.repeat(2048), '<div>'.repeat(400), '&'.repeat(2048), '<!--'.repeat(500), '\0'.repeat(2048)])
     for (const type of ['text/plain', 'text/html'] as const) preview(text, { type });

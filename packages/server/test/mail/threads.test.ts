@@ -98,7 +98,7 @@ const mail = (more: Partial<ThreadedMail>): ThreadedMail => ({
 const from = (address: string): ThreadedMail['from'] => [{ name: '', address }];
 
 describe('conversations', () => {
-  test('a reply belongs to its original, even if the original never arrived', () => {
+  test('a reply belongs to the conversation of its original, even if the original never arrived', () => {
     const mails = [
       mail({ messageId: 'a@x' }),
       mail({ messageId: 'b@x', inReplyTo: ['a@x'], subject: 'Re: Hello' }),
@@ -140,7 +140,7 @@ describe('conversations', () => {
     expect(partitionIntoThreads(mails)).toEqual([[0], [1, 2], [3], [4]]);
   });
 
-  test('of 5,000 references the first and the nearest are used', () => {
+  test('of 5,000 references, only the first and the nearest ones are used', () => {
     const references = Array.from({ length: 5000 }, (_, at) => `${at}@x`);
     expect(computeThreadKey(mail({ messageId: 'a@x', references })).ids.length).toBeLessThanOrEqual(102);
   });
@@ -166,7 +166,7 @@ describe('conversations', () => {
     expect(joinsBySubject(mail({ ...answer, subject: 'Re:' }), empty, own)).toBe(false);
   });
 
-  test('the order of arrival does not matter', () => {
+  test('conversations do not depend on the order of arrival', () => {
     const ids = fc.constantFrom('a@x', 'b@x', 'c@x', 'd@x', 'e@x', 'f@x');
     const people = fc.array(
       fc.constantFrom('ada@x', 'bob@x', 'own@x').map((address) => ({ name: '', address })),
@@ -233,7 +233,8 @@ describe('conversations', () => {
   });
 
   describe('grouping by an index of subjects and correspondents', () => {
-    // About one person, who writes, or is written to by somebody else each time; then others among each other.
+    // Many messages are from or to one person, with a different correspondent each time; the others are between other
+    // people.
     const sender = fc.oneof(
       { weight: 2, arbitrary: fc.constant('ada@x') },
       { weight: 3, arbitrary: fc.nat(20).map((number) => `p${number}@x`) },
@@ -300,7 +301,8 @@ describe('conversations', () => {
             at: place * 1000,
           }),
         );
-        // As they are after they have arrived: what is together is asked of the rule where it is cheap.
+        // The state after these messages have arrived. They are stored without grouping, because their conversation is
+        // already known.
         store.fill(many);
         store.rows = 0;
         for (const at of [0, count / 2, count]) {
@@ -315,9 +317,9 @@ describe('conversations', () => {
   });
 });
 
-/** Conversations as they come about by the index alone, in memory. */
+/** In-memory conversations that are only found by the index. */
 class IndexedStore implements SubjectIndex {
-  /** Rows that were read. */
+  /** The number of rows that were read. */
   rows = 0;
   readonly #own: ReadonlySet<string>;
   readonly #most: number;
@@ -329,7 +331,7 @@ class IndexedStore implements SubjectIndex {
     this.#most = most;
   }
 
-  /** Takes messages that arrive together, each with its place. */
+  /** Adds messages that arrive together, each with its number. */
   async add(arriving: readonly (readonly [place: number, mail: ThreadedMail])[]): Promise<void> {
     const signs = arriving.map(([, each]) => addParties(computeThreadIndexKeys(each, each.at), this.#own));
     const matches = await findSubjectMatches(this, signs, this.#most);
@@ -346,7 +348,7 @@ class IndexedStore implements SubjectIndex {
     }
   }
 
-  /** Takes messages that are of one conversation. */
+  /** Adds messages that all belong to one conversation. */
   fill(mails: readonly ThreadedMail[]): void {
     for (const [place, each] of mails.entries()) this.#store(place, each, 0);
   }

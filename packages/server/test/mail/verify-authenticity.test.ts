@@ -1,4 +1,4 @@
-/** Messages that the tests sign themselves, checked in a thread of the parser with the keys of a resolver of the test. */
+/** Messages that the tests sign themselves are checked in a parser thread, with keys from a resolver of the test. */
 import { createHash } from 'node:crypto';
 import { sealMessage } from 'mailauth/lib/arc/index.js';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
@@ -142,7 +142,7 @@ describe('DMARC and SPF', () => {
     expect(list(failed)).toEqual(['spf=fail a.test', 'dmarc=fail a.test']);
   });
 
-  test('SPF is not checked for imported files, nor where the receiving server is unknown', async () => {
+  test('SPF is not checked for imported files, nor if the receiving server is unknown', async () => {
     dns.addTexts('a.test', 'v=spf1 ip4:8.8.4.0/24 -all');
     dns.addTexts('_dmarc.a.test', 'v=DMARC1; p=reject');
     for (const options of [{ server: ownServer, isFromServer: false }, { server: unknownServer }]) {
@@ -163,7 +163,7 @@ describe('DMARC and SPF', () => {
     expect((await verify(signed, { server: ownServer })).verdict).toBe('verified');
   });
 
-  test('Results of the account’s own server count, those of others do not', async () => {
+  test('Results of the account’s own server count, and those of other servers do not', async () => {
     const header =
       'Authentication-Results: mx.own.test; spf=pass smtp.mailfrom=a.test; dmarc=pass header.from=a.test\r\n';
     const result = await verify(delivered(header), { server: ownServer });
@@ -186,7 +186,7 @@ describe('DMARC and SPF', () => {
     expect((await verify(below, { server: ownServer })).verdict).toBe('unverified');
   });
 
-  test('Without name servers only the account’s own server counts', async () => {
+  test('Without name servers, only the results of the account’s own server count', async () => {
     const key = createSigningKey('a.test');
     const bytes = Buffer.from(
       `Authentication-Results: mx.own.test; dkim=pass header.d=a.test\r\n${received}${await sign(plain, key)}`,
@@ -223,7 +223,7 @@ describe('ARC', () => {
     expect(result.verdict).toBe('forwarded');
   });
 
-  test('A forwarder that is not known, or that confirms another sender, confirms nothing', async () => {
+  test('A forwarder that is unknown, or that confirms another sender, confirms nothing', async () => {
     expect((await verify(await forward('evil.test'))).verdict).toBe('unverified');
     expect((await verify(await forward('google.com', 'dmarc=pass header.from=b.test'))).verdict).toBe('unverified');
     expect((await verify(await forward('google.com', 'dmarc=fail header.from=a.test'))).verdict).toBe('unverified');
@@ -239,7 +239,7 @@ describe('hostile messages', () => {
   const fakeSignature = (index: number, domain = `d${index}.test`): string =>
     `DKIM-Signature: v=1; a=rsa-sha256; c=relaxed/relaxed; d=${domain}; s=s; h=from; l=${index}; bh=AAAA; b=AAAA\r\n`;
 
-  test('Of thousands of signatures the sender’s own one is checked, and few others', async () => {
+  test('Of thousands of signatures, the one of the sender’s domain and a few others are checked', async () => {
     const key = publishKey(dns, 'a.test');
     const signed = await sign(plain, key);
     const fakes = Array.from({ length: 1500 }, (_, index) => fakeSignature(index)).join('');
@@ -252,7 +252,7 @@ describe('hostile messages', () => {
     expect(dns.lookups.length).toBeLessThan(30);
   });
 
-  test('A seal too many, malformed tags and huge tags are passed over', async () => {
+  test('Too many seals, malformed tags and huge tags are ignored', async () => {
     const seals = Array.from(
       { length: 60 },
       (_, index) => `ARC-Seal: i=${index + 1}; a=rsa-sha256; cv=pass; d=s${index}.test; s=s; b=AAAA\r\n`,
@@ -269,7 +269,7 @@ describe('hostile messages', () => {
     expect(dns.lookups.length).toBeLessThan(30);
   });
 
-  test('A key of 16,384 bits with a huge exponent, and a key of garbage, end soon', async () => {
+  test('Checks with a key of 16,384 bits and a huge exponent, or with a malformed key, end soon', async () => {
     const modulus = createHash('sha512').update('x').digest('base64').repeat(20);
     for (const record of [`v=DKIM1; p=${modulus}`, 'v=DKIM1; p=****', 'x'.repeat(30_000)]) {
       dns.addTexts('s._domainkey.a.test', record);
@@ -280,7 +280,7 @@ describe('hostile messages', () => {
     }
   });
 
-  test('40 MB of lines that end with LF alone are checked within the limits', { timeout: 120_000 }, async () => {
+  test('40 MB of lines that only end with LF are checked within the limits', { timeout: 120_000 }, async () => {
     const key = publishKey(dns, 'a.test');
     const body = 'a line that is repeated very often \n'.repeat(1_150_000);
     const raw = `From: Ada <ada@a.test>\r\nSubject: x\r\n\r\n${body}`;

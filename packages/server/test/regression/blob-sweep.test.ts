@@ -52,7 +52,7 @@ describeEngines('blobs without references', (engine) => {
     expect(String(await blobs.get(1, shared!))).toBe('in both');
     expect(String(await blobs.get(1, hash('sha256', 'drafted')))).toBe('drafted');
 
-    // What waits to be sent is a draft again when it is called back, with its files.
+    // A cancelled message becomes a draft again, with its files.
     expect(String(await blobs.get(1, hash('sha256', 'waiting')))).toBe('waiting');
     await server.data('POST /api/emails:cancelSend', { as: 'ann', body: { id: sent.id } });
     const again = { id: sent.id, subject: 'Once more' };
@@ -60,7 +60,7 @@ describeEngines('blobs without references', (engine) => {
       { filename: 'w.txt' },
     ]);
 
-    // What is kept again just now is about to be referred to.
+    // A blob that was just stored again is kept, because it may soon be referenced.
     await blobs.put(1, [{ sha256: hash('sha256', stray), bytes: stray }]);
     await blobs.remove(1, [hash('sha256', stray)], Date.now() - 1000);
     expect(await blobs.get(1, hash('sha256', stray))).toEqual(stray);

@@ -54,7 +54,7 @@ describeEngines('descending order of an indexed field that may be null', (engine
     let text = '';
     const { read } = database;
     database.read = (statements) => {
-      // timers read too
+      // timers also read
       text = statements.findLast((each) => each.text.includes('"visits_'))?.text ?? text;
       return read.call(database, statements);
     };

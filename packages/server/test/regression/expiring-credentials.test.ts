@@ -12,7 +12,7 @@ import { TestServer } from '../support/scenario.ts';
 const first = 'correct horse battery';
 const second = 'another horse, another battery';
 
-/** What somebody has proved may end while the server still looks at it: then nothing is begun on the strength of it. */
+/** A credential may become invalid while the server checks it. Then the server must not act on it. */
 describeEngines('a credential that becomes invalid during a request', (engine) => {
   let server: TestServer;
   let main: Application;
@@ -46,7 +46,7 @@ describeEngines('a credential that becomes invalid during a request', (engine) =
     expect(new Set(tokens).size).toBe(8);
   });
 
-  test('no API key is created for a role that is destroyed meanwhile', async () => {
+  test('no API key is created for a role that is destroyed during the request', async () => {
     await server.data('POST /api/roles:create', { body: { name: 'passing' } });
     const now = (): RecordContext => main.recordContext({ ...anonymous, role: 'admin' }, null);
     const contexts = [now()];

@@ -2,9 +2,9 @@ import { expect, inject, test } from 'vitest';
 import { postgres } from '../support/engines.ts';
 import { TestServer } from '../support/scenario.ts';
 
-/** Before, eight thousand records that were just made were joined row by row: seconds, and 503 for a few more. */
+/** In an earlier version, eight thousand new records were joined row by row: in seconds, and with 503 for a few more. */
 test.skipIf(inject('postgresSkipped') !== null)(
-  'PostgreSQL expects records of a new paranoid collection outside of its trash before it has statistics',
+  'without statistics, PostgreSQL expects many records of a paranoid collection outside its trash',
   async () => {
     const server = await TestServer.start(postgres);
     const body = { name: 'notes', fields: [{ name: 'text', type: 'string' }], options: { paranoid: true } };
@@ -22,7 +22,7 @@ test.skipIf(inject('postgresSkipped') !== null)(
     const plan = await ask(`EXPLAIN SELECT 1 FROM ${table} WHERE ${mark} IS NULL`);
     const expected = Number(/rows=(\d+)/.exec(plan)?.[1]);
     expect(expected).toBeGreaterThan(300);
-    // Ids begin at the first one, and nothing but the records is there.
+    // Ids begin at 1, and the collection only contains these records.
     expect((await server.call('GET /api/notes:list?pageSize=1&withDeleted=true')).body).toMatchObject({
       data: [{ id: 1 }],
       meta: { count: 1000 },

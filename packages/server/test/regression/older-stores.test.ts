@@ -116,7 +116,7 @@ describeEngines('a store of an earlier version', (engine) => {
     await server.stop();
   });
 
-  test('gets missing indexes, also over a Message-ID that is too long for an index', async () => {
+  test('gets missing indexes, even if a Message-ID is too long for an index', async () => {
     const server = await startMailAccountServer(engine);
     await upload(server, 'ann', 1, makeRawMail({ subject: 'Old', id: 'old@example.net' }));
     await upload(
@@ -142,10 +142,10 @@ describeEngines('a store of an earlier version', (engine) => {
         const rest = options.indexes!.filter((each) => each.fields.join() !== fields.join());
         await run(`UPDATE _collections SET options='${JSON.stringify({ ...options, indexes: rest })}' WHERE id=${id}`);
       }
-      // Counts went by the first mailbox alone.
+      // An earlier version only counted the first mailbox of an e-mail.
       await run(`UPDATE mailboxes SET messages=0,unread=0`);
       await run(`DELETE FROM "mailPlacements" WHERE "mailboxId"=1`);
-      // 998 characters of three bytes each that do not repeat: an earlier version took them.
+      // 998 characters of three bytes each that do not repeat: an earlier version accepted them.
       const long = Array.from({ length: 998 }, (_, index) => String.fromCodePoint(0x4e00 + ((index * 7919) % 20_000)));
       await run(`UPDATE emails SET "messageId"='${long.join('')}'`);
     });
@@ -264,14 +264,14 @@ describeEngines('a store of an earlier version', (engine) => {
     };
     await older(['DELETE FROM _mail_index']);
     expect(await find('invoice ')).toEqual(all);
-    // One that is destroyed meanwhile is not indexed again.
+    // An e-mail that is destroyed during the indexing is not indexed again.
     await server.data(`POST /api/emails:destroy?force=true&filterByTk=${fourth.id}`, { as: 'ann' });
     await older([`UPDATE _mail_index SET position=${third.id + 1}`]);
     expect(await find('invoice ')).toEqual(['Invoices 2']);
     await server.stop();
   });
 
-  test('gets its conversations by the rules of this version while it is used', async () => {
+  test('rebuilds its conversations by the rules of this version while it is used', async () => {
     const server = await TestServer.start(engine);
     const body = { email: 'ann@example.com', password: 'correct horse', roles: ['editor'] };
     await server.data('POST /api/users:create', { body });
@@ -292,7 +292,7 @@ describeEngines('a store of an earlier version', (engine) => {
     await database.write(async (transaction) => {
       const run = (text: string): Promise<unknown> => transaction.run({ text, values: [] });
       const of = (name: string): string => `(SELECT id FROM _collections WHERE name='${name}')`;
-      // Both were of one conversation, which did not say who wrote.
+      // Both e-mails were in one conversation, which had no correspondents.
       await run('UPDATE emails SET "conversationId"=1');
       await run(
         `UPDATE conversations SET messages=2,participants='[{"name":"","address":"ada@example.net"},{"name":"","address":"support@example.com"}]' WHERE id=1`,

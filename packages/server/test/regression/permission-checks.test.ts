@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeEngines } from '../support/engines.ts';
 import { type Scenario, TestServer } from '../support/scenario.ts';
 
-/** Second paths past the gate that were open once, each with the words of what it let through. */
+/** Ways around the permission checks that existed in earlier versions. */
 const scenarios: readonly Scenario[] = [
   ...['constructor', 'toString', 'valueOf', '__proto__', 'hasOwnProperty', '%63onstructor'].map(
     (action): Scenario => ({

@@ -3,8 +3,8 @@ import { describeEngines } from '../support/engines.ts';
 import { type ExpectedOutcome, TestServer } from '../support/scenario.ts';
 
 /**
- * Power by a side door: relation actions and nested values reach system collections too, and must meet the rules that an
- * update of them meets.
+ * Relation actions and nested values can also write to system collections. The rules for an update of these
+ * collections must apply to them, too.
  */
 describeEngines('relations do not give additional permissions', (engine) => {
   let server: TestServer;
@@ -124,7 +124,7 @@ describeEngines('relations do not give additional permissions', (engine) => {
       });
     });
 
-  test('the roles of a user change by the relation as by an update, immediately', async () => {
+  test('relation actions change the roles of a user immediately, like an update', async () => {
     await server.play({
       name: 'an administrator grants a role by the relation',
       request: 'POST /api/users/3/roles:add',

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, test } from 'vitest';
 import { describeEngines } from '../support/engines.ts';
 import { type Scenario, TestServer } from '../support/scenario.ts';
 
-/** What random reads against the oracle have found. */
+/** Defects that a comparison of random reads with the oracle has found. */
 const scenarios: readonly Scenario[] = [
   {
     name: 'a relation of a collection to itself may refer to a unique field',

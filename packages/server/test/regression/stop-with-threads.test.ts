@@ -1,6 +1,6 @@
 /**
- * A stop while a thread of SQLite was about to reply ended the process with code 0 before the stores were closed: the reply released the
- * thread, whose end was then the only thing that the process waited for.
+ * In an earlier version, a stop while an SQLite thread was about to reply ended the process with code 0 before the stores
+ * were closed: the reply unreferenced the thread, so nothing kept the process alive until the thread had ended.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const source = (name: string): string =>
   JSON.stringify(new URL(`../../src/database/sqlite/${name}`, import.meta.url).href);
 
-test('closing threads that reply meanwhile ends, and what follows it runs', () => {
+test('closing threads while they reply ends, and the code after it runs', () => {
   const program = `
 import { SqliteConnection } from ${source('sqlite-connection.ts')};
 import { WorkerThreads } from ${source('worker-thread.ts')};

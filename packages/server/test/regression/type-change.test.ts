@@ -7,7 +7,7 @@ describeEngines('an interrupted type change', (engine) => {
   const changed = async (collectionName: string, name: string, type: string): Promise<number> =>
     (await server.call('POST /api/fields:update', { body: { collectionName, name, type } })).status;
 
-  /** Columns that hold, or were to hold, the field `n` of things. */
+  /** The number of columns of the field `n` of `things`, including unfinished ones. */
   const columns = async (): Promise<number> => {
     const { database } = server.running.applications.main;
     const text = database.multiNode
@@ -28,7 +28,7 @@ describeEngines('an interrupted type change', (engine) => {
   });
   afterAll(() => server.stop());
 
-  test('keeps the converted values after its commit, also in system collections', async () => {
+  test('keeps the converted values if it is interrupted after its commit, also in system collections', async () => {
     for (const [collection, name, value] of [
       ['things', 'n', '1'],
       ['users', 'badge', '7'],
@@ -47,11 +47,11 @@ describeEngines('an interrupted type change', (engine) => {
     await server.data('POST /api/things:destroy?filter={"n":"x"}');
   });
 
-  test('before its commit leaves nothing that affects later changes', async () => {
+  test('leaves nothing that affects later changes if it is interrupted before its commit', async () => {
     const { database } = server.running.applications.main;
     const plainly = Object.getPrototypeOf(database).write.bind(database) as typeof database.write;
     let isKilled = false;
-    // The new column is made by itself where readers go on; what comes after it never happens.
+    // On PostgreSQL, the new column is created in a transaction of its own. Everything after that fails.
     const write = vi.spyOn(database, 'write').mockImplementation((work, options) => {
       isKilled ||= options?.rebuild ?? false;
       return isKilled ? Promise.reject(new Error('killed')) : plainly(work, options);

@@ -8,7 +8,7 @@ const invalid = (name: string): Scenario['expect'] => ({
   body: { details: { [name]: expect.any(String) } },
 });
 
-/** Permission 1 of the reader is on posts, with a filter and fields that are left out; webhook 1 acts as editor. */
+/** Permission 1 of the reader is for posts, with a row filter and excluded fields. Webhook 1 acts as editor. */
 const scenarios: readonly Scenario[] = [
   {
     name: 'a permission with exceptFields does not accept a list of fields',

@@ -27,7 +27,7 @@ export async function listAuditEntries(
   return reply.body.data as AuditEntry[];
 }
 
-/** Runs a statement on the journal's store behind the server's back. */
+/** Runs a statement on the journal's store without the server's knowledge. */
 export async function runOnJournalStore(server: TestServer, text: string): Promise<Row[]> {
   const store = await server.running.applications.main.journal.openFlushedStore();
   return store.write(async (transaction) => {
@@ -36,7 +36,7 @@ export async function runOnJournalStore(server: TestServer, text: string): Promi
   });
 }
 
-/** What `audit:verify` finds. */
+/** The result of `audit:verify`. */
 export const verifyJournal = (
   server: TestServer,
 ): Promise<{ entries: number; from: string; to: string; valid: boolean; firstBroken: number | null }> =>

@@ -39,7 +39,7 @@ export const batch = (...operations: readonly object[]): { request: string; body
 /** Creates order 50 under the name `order`. */
 export const order = { op: 'create', resource: 'orders', as: 'order', values: { no: 50 } };
 
-/** A server with orders, items and tags, orders 1 and 200, and a `clerk` who may read and write part of them. */
+/** A server with orders, items and tags, the orders 1 and 200, and a `clerk` who may read and write part of them. */
 export async function startBatchServer(engine: Engine): Promise<TestServer> {
   const server = await TestServer.start(engine);
   await server.data('POST /api/collections:apply', { body: collections });

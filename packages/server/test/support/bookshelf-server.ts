@@ -1,7 +1,10 @@
 import type { Engine } from './engines.ts';
 import { TestServer } from './scenario.ts';
 
-/** Books on shelves, joined by a key of the shelf's own, and a reader who sees the pages of the longer ones. */
+/**
+ * Books on shelves, linked by a unique field of the shelf instead of its primary key, and a reader who only sees the
+ * pages of longer books.
+ */
 export async function startBookshelfServer(engine: Engine): Promise<TestServer> {
   const server = await TestServer.start(engine);
   const make = (action: string, body: unknown): Promise<unknown> => server.data(`POST /api/${action}`, { body });

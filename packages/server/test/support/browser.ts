@@ -24,13 +24,13 @@ export function findChromium(): string | null {
 interface BrowserPlaces {
   readonly name: string;
   readonly paths: readonly (string | undefined)[];
-  /** The package of Debian. */
+  /** The Debian package. */
   readonly systemPackage: string;
-  /** The environment variable that names another one. */
+  /** The environment variable that contains the path of another one. */
   readonly variable: string;
 }
 
-/** The path of a browser, or null. If there is none, a line says so; in CI it is an error. */
+/** The path of a browser, or null. If it is not installed, a message is printed; in CI this is an error. */
 export function findBrowser({ name, paths, systemPackage, variable }: BrowserPlaces): string | null {
   const found = paths.find((path) => path && existsSync(path)) ?? null;
   if (found !== null) return found;
@@ -40,13 +40,15 @@ export function findBrowser({ name, paths, systemPackage, variable }: BrowserPla
   return null;
 }
 
-/** Without them Chromium emulates a graphics processor, which is a quarter of the time that it takes of the real one. */
+/** Without these flags, Chromium emulates a GPU, which takes a quarter of its processor time. */
 const withoutGraphics = ['--disable-gpu', '--disable-software-rasterizer'];
 
-/** A page of a test lives too short for optimised code: compiling it is a tenth of the time that the pages take of the processor. */
+/**
+ * Pages of tests are too short-lived for optimised code: compiling it takes a tenth of the processor time of the pages.
+ */
 const withoutOptimiser = '--js-flags=--no-lazy-feedback-allocation --always-sparkplug --no-maglev --no-turbofan';
 
-/** The browser of this test worker: the files that it runs one after the other use the same, since each start takes a second. */
+/** The browser of this test worker: all files that the worker runs share it, because each start takes a second. */
 let shared: Promise<Browser> | null = null;
 
 /** `close` closes all pages; Playwright ends the browser itself with the process. */
@@ -74,14 +76,14 @@ async function launch(path: string, onEnd: () => void): Promise<Browser> {
   return browser;
 }
 
-/** What a page does that it should not. */
+/** Violations that a page must not cause. */
 export interface PageProblems {
   readonly violations: string[];
   readonly errors: string[];
   readonly foreign: string[];
 }
 
-/** Watches a page from its first moment on: its policy, its console, and whom it calls. */
+/** Watches a page from its first moment on: its policy, its console, and requests to other servers. */
 export async function watchPage(page: Page, origin: string): Promise<PageProblems> {
   const misdeeds: PageProblems = { violations: [], errors: [], foreign: [] };
   await page.exposeFunction('noteViolation', (text: string) => void misdeeds.violations.push(text));

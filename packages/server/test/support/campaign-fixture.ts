@@ -64,7 +64,7 @@ export class CampaignFixture {
     await this.server.data('POST /api/customers:create', { body });
   }
 
-  /** Creates a campaign of mia's to the customers whose name begins with a prefix. */
+  /** Creates a campaign of mia to the customers whose names begin with a prefix. */
   async create(prefix: string, more: object = {}): Promise<number> {
     const body = {
       accountId: 2,
@@ -96,7 +96,7 @@ export class CampaignFixture {
     return Object.fromEntries(found.map((each: Json) => [each.address, each]));
   }
 
-  /** Moves the clock, and lets the workers look at it, until a condition holds. */
+  /** Moves the clock and runs the workers until a condition holds. */
   async until<T>(read: () => Promise<T>, holds: (value: T) => boolean, milliseconds = 50): Promise<T> {
     const { mail } = this.server.running.applications.main;
     for (let attempt = 0; ; attempt += 1) {

@@ -1,13 +1,17 @@
 /** Databases on all nodes of the Citus cluster that `npm run test:citus` uses. */
 import { queryDatabase } from './query-database.ts';
 
-/** A database in which the nodes know each other, and nothing else exists. */
+/** A template database in which the nodes know each other, and which is otherwise empty. */
 export const emptyClusterDatabase = 'citus_empty';
 
-/** Precedes statements that create schemas, which Citus distributes otherwise. */
+/** Must precede statements that create schemas, because Citus would distribute these schemas. */
 export const localSchemas = 'SET citus.enable_schema_based_sharding=off; SET citus.enable_ddl_propagation=off;';
 
-/** Runs a statement on all nodes, outside of the databases of tests. @param nodes addresses of the nodes, the coordinator's first. */
+/**
+ * Runs a statement on all nodes, outside of the test databases.
+ *
+ * @param nodes addresses of the nodes, the coordinator's first.
+ */
 export async function onAllNodes(nodes: readonly string[], text: string): Promise<void> {
   for (const node of nodes) await queryDatabase(node, text);
 }
@@ -28,7 +32,7 @@ export async function findClusterNodes(url: string): Promise<string[]> {
   return [url, ...workers.map(nodeUrl)];
 }
 
-/** Creates {@link emptyClusterDatabase}, and replaces one of an earlier run. */
+/** Creates {@link emptyClusterDatabase}, and replaces the one of an earlier run. */
 export async function createEmptyCluster(nodes: readonly string[]): Promise<void> {
   await dropOnNodes(nodes, emptyClusterDatabase);
   await onAllNodes(nodes, `CREATE DATABASE ${emptyClusterDatabase} TEMPLATE template0`);
@@ -52,7 +56,9 @@ export async function dropOnNodes(nodes: readonly string[], name: string): Promi
   await Promise.all(nodes.map((node) => queryDatabase(node, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)));
 }
 
-/** Ends all connections, also those of Citus itself, and allows no new ones: only then the database can be copied. */
+/**
+ * Ends all connections, including those of Citus itself, and allows no new ones: only then can the database be copied.
+ */
 export async function closeToConnections(nodes: readonly string[], name: string): Promise<void> {
   await onAllNodes(nodes, `ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
   await onAllNodes(nodes, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname='${name}'`);
@@ -63,7 +69,11 @@ export function inDatabase(url: string, name: string): string {
   return Object.assign(new URL(url), { pathname: `/${name}` }).href;
 }
 
-/** The address of the node of a cluster that has a schema; without a cluster, that of the database. @throws Error if no node has it. */
+/**
+ * The address of the node of a cluster that contains a schema; without a cluster, that of the database.
+ *
+ * @throws Error if no node contains it.
+ */
 export async function locateSchema(schema: string, url: string, nodes: readonly string[] | null): Promise<string> {
   const name = new URL(url).pathname.slice(1);
   for (const node of nodes?.map((each) => inDatabase(each, name)) ?? [url]) {

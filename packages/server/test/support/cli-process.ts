@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 const repositoryProgram = fileURLToPath(new URL('../../bin/tablinum.js', import.meta.url));
 
 export const rootCredentials = { email: 'root@example.com', password: 'correct horse battery' };
-/** A first admin, and no limits on requests. */
+/** Settings for a first administrator, and for no limits on requests. */
 export const rootSettings = {
   APP_KEY: 'a key for tests only, long enough to be quiet',
   INIT_ROOT_EMAIL: rootCredentials.email,
@@ -18,16 +18,16 @@ export const rootSettings = {
 export interface CliProcess {
   readonly url: string;
   readonly pid: number;
-  /** All that it has printed. */
+  /** Everything that it has printed. */
   readonly output: () => string;
-  /** Resolves with its exit code when it has ended; null: by a signal. */
+  /** Resolves when the process has ended, with its exit code, or with null if a signal ended it. */
   readonly exitCode: Promise<number | null>;
   signal(signal: NodeJS.Signals): void;
-  /** Sends a signal, and waits for the end. */
+  /** Sends a signal, and waits until the process has ended. */
   stop(signal: NodeJS.Signals): Promise<number | null>;
 }
 
-/** Rejects with its code and all that it printed where it ends before it listens. */
+/** Starts the process. Rejects with its exit code and output if it ends before it listens. */
 export async function startCliProcess(
   dataDir: string,
   env: Readonly<Record<string, string>>,
@@ -35,13 +35,13 @@ export async function startCliProcess(
   program: string = repositoryProgram,
 ): Promise<CliProcess> {
   const child = spawn(process.execPath, [...nodeOptions, program, 'start'], {
-    cwd: tmpdir(), // where no .env lies
+    cwd: tmpdir(), // a folder without an .env file
     env: { PATH: process.env['PATH'] ?? '', PORT: '0', DATA_DIR: dataDir, LOG_LEVEL: 'silent', READERS: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let text = '';
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
-  // A test that fails leaves none behind.
+  // The process is killed even if a test fails.
   const kill = (): void => void child.kill('SIGKILL');
   process.once('exit', kill);
   void ended.then(() => process.off('exit', kill));
@@ -72,7 +72,7 @@ export function postJson(url: string, token: string | null, body: unknown): Prom
   });
 }
 
-/** The token of the first admin. */
+/** Signs in. @returns the token of the first administrator. */
 export async function signInAsRoot({ url }: CliProcess): Promise<string> {
   const { data } = (await (await postJson(`${url}/api/auth:signIn`, null, rootCredentials)).json()) as {
     data: { token: string };

@@ -44,7 +44,7 @@ export function makeParsedMail(members: Partial<ParsedMail>): ParsedMail {
   };
 }
 
-/** The message `number`, with an id of its own, and without references. */
+/** The message `number`, with its own Message-ID and without references. */
 export function makeSubjectMail(number: number, subject: string, from: string, to: readonly string[]): ParsedMail {
   return makeParsedMail({
     sha256: String(number),

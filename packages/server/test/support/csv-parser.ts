@@ -1,10 +1,10 @@
-/** An independent reader of RFC 4180: every character is read once, by the grammar of the RFC. */
+/** An independent parser of RFC 4180, written from the grammar of the RFC. It reads every character once. */
 export interface CsvCell {
   readonly text: string;
   readonly isQuoted: boolean;
 }
 
-/** @throws Error for a text that is not RFC 4180 with lines that end with CRLF. */
+/** @throws Error for a text that is not valid RFC 4180 with CRLF line ends. */
 export function parseCsv(file: string, delimiter = ','): CsvCell[][] {
   const rows: CsvCell[][] = [];
   let index = 0;

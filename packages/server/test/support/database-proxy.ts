@@ -1,9 +1,11 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
-/** Stands between a server and its PostgreSQL, and breaks the connection in the ways in which networks and databases do. */
+/**
+ * A proxy between a server and its PostgreSQL that breaks connections in the ways in which networks and databases do.
+ */
 export class DatabaseProxy {
   readonly url: string;
-  /** Sees what a server sends to PostgreSQL before it goes on. */
+  /** Called with the data that a server sends to PostgreSQL, before it is passed on. */
   onRequest: ((text: string, connection: ProxiedConnection) => void) | null = null;
   readonly #server: Server;
   readonly #port: number;
@@ -37,18 +39,18 @@ export class DatabaseProxy {
     for (const connection of this.#connections) connection.cut();
   }
 
-  /** Nothing passes through new connections. */
+  /** New connections are accepted, but nothing is passed on. */
   silenceNew(): void {
     this.#isSilent = true;
   }
 
-  /** Nothing passes any more, and nobody is told. */
+  /** All connections stay open, but nothing is passed on any more. */
   silence(): void {
     this.silenceNew();
     for (const connection of this.#connections) connection.silence();
   }
 
-  /** Silent connections stay so; new ones are served. */
+  /** Silent connections stay silent; new ones work again. */
   speak(): void {
     this.#isSilent = false;
   }
@@ -89,7 +91,7 @@ export class ProxiedConnection {
     this.#client.resetAndDestroy();
   }
 
-  /** Sends on what comes from the server, and cuts the connection when PostgreSQL has answered. */
+  /** Passes requests of the server on, and cuts the connection instead of passing on the next reply of PostgreSQL. */
   loseAnswer(): void {
     this.#database.unpipe(this.#client);
     this.#database.once('data', () => this.#client.destroy());

@@ -1,4 +1,7 @@
-/** Every reply of the suite against the OpenAPI document of its role: a status that it names, a body that fits. */
+/**
+ * Checks every reply of the suite against the OpenAPI document of the role: its status must be documented, and its body
+ * must match.
+ */
 import { hash } from 'node:crypto';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { type AccessTable, publicRole } from '../../src/access/access-table.ts';
@@ -33,7 +36,7 @@ export interface ReceivedReply {
 const ajv = new Ajv2020({
   strict: false,
   allErrors: true,
-  code: { optimize: false }, // most run a few times only
+  code: { optimize: false }, // most validators only run a few times
   formats: {
     'date-time': (text: string) => canonicalDatetime(text) === text,
     date: (text: string) => canonicalDate(text) !== null,
@@ -44,16 +47,20 @@ const ajv = new Ajv2020({
     int64: true,
   },
 });
-/** Validators by the text of their schema: servers of one suite show the same shapes over and over. */
+/** Validators by the text of their schema: servers of one suite return the same schemas again and again. */
 const validators = new Map<string, ValidateFunction>();
 /** Documents by access table, then by role and collection. */
 const documents = new WeakMap<AccessTable, Map<string, Json>>();
-/** The same documents by {@link hashSubject}: the tests of a file, on either engine, start from the same definitions. */
+/**
+ * The same documents by {@link hashSubject}, because the tests of a file start from the same definitions on both
+ * engines.
+ */
 const documentsByHash = new LruMap<Json>({ entries: 160, bytes: 2 ** 30, keyLength: 100, sizeOf: 2 ** 21 });
 
 /**
- * Who asks what, as far as it is known before the request is sent: the document is written only if it is needed, and only
- * of the collections that the asked one leads to.
+ * The caller and the definitions, as far as they are known before the request is sent. The document is only written if
+ * it is
+ * needed, and only about the requested collection and those that its relations lead to.
  */
 export class ReplyExpectation {
   readonly #subject: Subject;
@@ -64,7 +71,7 @@ export class ReplyExpectation {
     this.#access = access;
   }
 
-  /** Null where nothing is to be checked: an application that is not open yet. */
+  /** Null if nothing can be checked, because the application is not open yet. */
   static async forRequest(running: RunningServer, headers: SentRequest['headers']): Promise<ReplyExpectation | null> {
     const name = headers['x-app'] ?? 'main';
     if (name === 'main') return ReplyExpectation.#in(running.applications.main, headers);
@@ -82,7 +89,7 @@ export class ReplyExpectation {
     return new ReplyExpectation(createSubject(application, context, statusByLabel), context.access);
   }
 
-  /** What does not fit, or null. */
+  /** The mismatch between a reply and the document, or null. */
   findProblem(asked: SentRequest, answered: ReceivedReply): string | null {
     return findReplyProblem(documentOf(this.#subject, this.#access, resourceOf(asked.path)), asked, answered);
   }
@@ -99,12 +106,12 @@ async function callerOf({ authenticator }: Application, headers: SentRequest['he
   }
 }
 
-/** The document of a subject about a resource. */
+/** The document of a caller about a resource. */
 function documentOf(subject: Subject, access: AccessTable, resource: string): Json {
   const known = documents.get(access) ?? new Map<string, Json>();
   documents.set(access, known);
   const { type, role } = subject.caller;
-  // What a stranger may ask of the server itself depends on all collections.
+  // The operations that an anonymous caller may use depend on all collections.
   const about = type === 'anonymous' ? '*' : (subject.registry.find(resource)?.name ?? '');
   const key = `${type} ${role} ${about}`;
   const document = known.get(key) ?? findDocument(subject, access, about);
@@ -112,7 +119,9 @@ function documentOf(subject: Subject, access: AccessTable, resource: string): Js
   return document;
 }
 
-/** Writing a document takes 20 ms of the processor, which the checks of most replies would spend on it. */
+/**
+ * Finds a document or writes it. Writing takes 20 ms of processor time, which would be most of the time of the checks.
+ */
 function findDocument(subject: Subject, access: AccessTable, about: string): Json {
   const registry = about === '*' ? subject.registry : new Excerpt(subject.registry, about);
   const key =
@@ -126,14 +135,17 @@ function findDocument(subject: Subject, access: AccessTable, about: string): Jso
   return document;
 }
 
-/** Registries share the collections that a change leaves as they are. */
+/** Cached by collection, because registries share the collections that a change does not affect. */
 const collectionTexts = new WeakMap<Collection, string>();
 
-/** A hash of everything that a document depends on: the definitions that it is about, and the permissions of the caller. */
+/**
+ * A hash of everything that a document depends on: the definitions that it describes, and the permissions of the
+ * caller.
+ */
 function hashSubject(subject: Subject & { whole: Registry }, { roles }: AccessTable, about: string): string {
   const { application, caller, registry, mayConfigure } = subject;
   const names = new Set(registry.all().map(({ name }) => name));
-  // Those of other collections do not matter; those without a collection may.
+  // Permissions for other collections do not matter; permissions for resources that are not collections may matter.
   const permissions = [caller.role, publicRole].map((name) =>
     roles
       .get(name)
@@ -159,12 +171,12 @@ function toPlainValue(_: string, value: unknown): unknown {
   return value instanceof Set ? [...value] : typeof value === 'bigint' ? `${value}n` : value;
 }
 
-/** `posts` of `/api/posts/5/tags:list`. */
+/** The resource is `posts` in `/api/posts/5/tags:list`. */
 function resourceOf(path: string): string {
   return decoded(/^\/api\/([^/:?]+)/.exec(path)?.[1] ?? '');
 }
 
-/** All definitions, of which only one collection and whatever its relations lead to are written about; or none. */
+/** All definitions, of which only one collection and those that its relations lead to are described; or none. */
 class Excerpt extends Registry {
   readonly #reached = new Map<string, Collection>();
 
@@ -188,12 +200,12 @@ class Excerpt extends Registry {
   }
 }
 
-/** What of a reply the document does not say, or null. */
+/** The part of a reply that does not match the document, or null. */
 export function findReplyProblem(document: Json, asked: SentRequest, answered: ReceivedReply): string | null {
   const operation = findOperation(document, asked);
   const { status, headers, body } = answered;
   const type = headers.get('content-type');
-  // What a browser asks before it calls is a matter of the Fetch standard, not of the document.
+  // A CORS preflight is described by the Fetch standard, not by the document.
   if (asked.method === 'OPTIONS' && status === 204) return null;
   if (!operation) {
     if (status < 400) return `${status}, and the document has no such operation`;
@@ -210,7 +222,7 @@ export function findReplyProblem(document: Json, asked: SentRequest, answered: R
   return type!.startsWith('application/json') ? findSchemaProblem(document, media.schema, body) : null;
 }
 
-/** What a refusal says in headers. */
+/** Headers of refusals. */
 const refusalHeaders = ['Retry-After', 'RateLimit', 'RateLimit-Policy', 'WWW-Authenticate'];
 
 function headerProblem(document: Json, response: Json, headers: Headers): string | null {
@@ -225,7 +237,7 @@ function headerProblem(document: Json, response: Json, headers: Headers): string
   return null;
 }
 
-/** The operation that a request is, under the method that the document gives it: reads answer POST too. */
+/** The operation of a request, under the method that the document uses for it: read operations also accept POST. */
 export function findOperation(document: Json, { method, path }: SentRequest): Json | null {
   if (/^\/api\/files\/\d+(?:\?|$)/.test(path)) return document.paths['/api/files/{key}']?.get ?? null;
   const action = findPlainAction(path, method);
@@ -239,21 +251,21 @@ export function findOperation(document: Json, { method, path }: SentRequest): Js
   return method === 'GET' || method === 'HEAD' ? (item.get ?? (path.includes(':query') ? item.post : null)) : null;
 }
 
-/** Plain style is described with the action that it means. */
+/** Requests in plain REST style are documented under the action that they mean. */
 function findPlainAction(path: string, method: string): string | null {
   try {
     const route = parsePlainRoute(path.split('?')[0]!, method);
     return route && `${route.resource}:${route.action}`;
   } catch {
-    return null; // a method that means nothing there
+    return null; // a method that has no meaning for this path
   }
 }
 
-/** `/api/posts/5/tags:list/7?…` is `/api/posts/{key}/tags:list`. */
+/** Converts `/api/posts/5/tags:list/7?…` to `/api/posts/{key}/tags:list`. */
 export function toPathTemplate(path: string): string {
   const sent = path.split('?')[0]!.split('/');
   const parts = sent.map(decoded);
-  // A key may hold a colon too, and is sent with it escaped.
+  // A key may contain a colon too, and is then sent escaped.
   const plain = sent.findIndex((part) => part.includes(':'));
   const at = plain >= 0 ? plain : parts.findIndex((part) => part.includes(':'));
   if (at < 0) return parts.join('/');
@@ -277,7 +289,7 @@ export function resolveReference(document: Json, node: Json): Json {
     .reduce((inner: Json, name: string) => inner[name], document);
 }
 
-/** What is wrong with a value by a schema of the document, or null. */
+/** The violation of a schema of the document by a value, or null. */
 export function findSchemaProblem(document: Json, schema: Json, value: unknown): string | null {
   const validate = findValidator(document, schema);
   if (validate(value)) return null;
@@ -300,7 +312,7 @@ function findValidator(document: Json, schema: Json): ValidateFunction {
   return validate;
 }
 
-/** The schemas that one leads to. */
+/** The schemas that a schema refers to. */
 function reached(document: Json, schema: Json): Record<string, Json> {
   const found: Record<string, Json> = {};
   const look = (node: Json): void => {

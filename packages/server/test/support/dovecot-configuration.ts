@@ -6,19 +6,19 @@ import type { SystemUser } from '../../../../scripts/unprivileged-user.ts';
 import type { MailCertificate } from './mail-certificate.ts';
 
 export interface DovecotOptions {
-  /** True: the server offers nothing but IMAP4rev1. A list: it offers exactly these capabilities. */
+  /** True: the server only offers IMAP4rev1. A list: it offers exactly these capabilities. */
   readonly poor?: boolean | readonly string[];
   readonly limits?: {
-    /** Open IMAP connections of one user from one address; 200 without it. */
+    /** The maximum number of open IMAP connections of one user from one address; 200 by default. */
     readonly connectionsPerUser?: number;
-    /** Kilobytes of mail of one user; unlimited without it. */
+    /** The maximum size of the mail of one user, in kilobytes; unlimited by default. */
     readonly quotaKilobytes?: number;
-    /** Size of one message that the server accepts by IMAP, in kilobytes. */
+    /** The maximum size of a message that the server accepts by IMAP, in kilobytes. */
     readonly mailKilobytes?: number;
   };
   /** Names of the users, at example.test. */
   readonly userNames?: readonly string[];
-  /** A certificate other than one for localhost, mail.example.test and 127.0.0.1. */
+  /** A certificate to use instead of the one for localhost, mail.example.test and 127.0.0.1. */
   readonly certificate?: MailCertificate;
   /**
    * The introspection endpoint of an OAuth server, to which Dovecot sends the access token. The server then accepts
@@ -35,7 +35,11 @@ export interface DovecotPorts {
   readonly lmtpPort: number;
 }
 
-/** Writes `dovecot.conf` into the folder of the server. @param user as whom Dovecot runs; undefined: this user. */
+/**
+ * Writes `dovecot.conf` into the folder of the server.
+ *
+ * @param user the user that runs Dovecot; undefined: the current user.
+ */
 export function writeDovecotConfiguration(
   folder: string,
   ports: DovecotPorts,

@@ -29,26 +29,30 @@ export interface DovecotUser {
 
 /** A real IMAP server on loopback, which runs as an unprivileged user in a temporary folder. */
 export interface Dovecot {
-  /** Without TLS, and with STARTTLS. */
+  /** The port without TLS, which offers STARTTLS. */
   readonly imapPort: number;
   readonly imapsPort: number;
   readonly lmtpPort: number;
   readonly certificate: MailCertificate;
   /** The certificate authority in PEM. */
   readonly ca: string;
-  /** The file of `ca`, for MAIL_CA_FILE. */
+  /** The file that contains `ca`, for MAIL_CA_FILE. */
   readonly caFile: string;
-  /** By name: `alice`, `bob` and `carol`, unless the options name others. */
+  /** The users by name: `alice`, `bob` and `carol`, unless the options contain others. */
   readonly users: Readonly<Record<string, DovecotUser>>;
   /** Runs `doveadm` and returns its output. @throws Error with its error output. */
   doveadm(...args: string[]): Promise<string>;
-  /** The same, while nothing else in this process runs. */
+  /** The same, but blocks this process until the command has ended. */
   doveadmSync(...args: string[]): string;
   /** Gives a mailbox another UIDVALIDITY. */
   setUidValidity(user: string, mailbox: string, value: number): Promise<void>;
-  /** Closes all IMAP connections of a user without a word. */
+  /** Closes all IMAP connections of a user without a BYE. */
   dropConnections(user: string): Promise<void>;
-  /** Stops the IMAP processes of a user: their connections stay open and do not react. @returns what resumes them. */
+  /**
+   * Stops the IMAP processes of a user: their connections stay open and do not react.
+   *
+   * @returns a function that resumes them.
+   */
   makeDeaf(user: string): Promise<() => void>;
   /** The number of open IMAP connections of a user. */
   countConnections(user: string): Promise<number>;
@@ -59,9 +63,9 @@ export interface Dovecot {
 }
 
 /**
- * Whether Dovecot is installed. Without it, tests are skipped with a printed line; in CI they fail.
+ * Whether Dovecot is installed. If not, its tests are skipped with a message; in CI they fail.
  *
- *     describe.skipIf(!hasDovecot())('…', () => …);
+ * describe.skipIf(!hasDovecot())('…', () => …);
  */
 export function hasDovecot(): boolean {
   if (existsSync(binary)) return true;
@@ -70,7 +74,7 @@ export function hasDovecot(): boolean {
   return false;
 }
 
-/** Starts a Dovecot of its own, on free ports of 127.0.0.1. It is removed with all mail by `stop`. */
+/** Starts a separate Dovecot on free ports of 127.0.0.1. `stop` removes it with all its mail. */
 export async function startDovecot(options: DovecotOptions = {}): Promise<Dovecot> {
   const user = findUnprivilegedUser(['dovecot', 'nobody']);
   if (user === null) throw new Error('Dovecot cannot run as root, and neither the user dovecot nor nobody exists.');
@@ -106,7 +110,7 @@ async function startIn(folder: string, user: SystemUser | undefined, options: Do
 
   const as = { ...user, cwd: folder, env: { PATH: process.env['PATH'] ?? '' } };
   const configuration = join(folder, 'dovecot.conf');
-  // A process group of its own, so that processes that do not react are ended too.
+  // It runs in its own process group, so that processes that do not react can be ended too.
   const child = spawn(binary, ['-F', '-c', configuration], {
     ...as,
     detached: true,
@@ -119,7 +123,7 @@ async function startIn(folder: string, user: SystemUser | undefined, options: Do
   const killGroup = (): void => {
     try {
       process.kill(-child.pid!, 'SIGKILL');
-    } catch {} // already ended
+    } catch {} // the process has already ended
   };
   process.once('exit', killGroup);
   const readLog = (): string =>
@@ -194,7 +198,7 @@ function greets(port: number): Promise<boolean> {
   });
 }
 
-/** Ends the server, and what does not end within two seconds. */
+/** Ends the server, and kills processes that do not end within two seconds. */
 async function endGroup(child: ChildProcess, killGroup: () => void): Promise<void> {
   if (child.exitCode === null) {
     const ended = new Promise((resolve) => child.once('exit', resolve));

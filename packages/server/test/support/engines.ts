@@ -23,7 +23,7 @@ export interface Store {
 
 export interface Engine {
   readonly name: 'sqlite' | 'postgres';
-  /** A fresh folder, and on PostgreSQL a fresh database; `isBootstrapped`: both were bootstrapped by a server. */
+  /** Creates a new folder, and on PostgreSQL a new database. `isBootstrapped`: both are already bootstrapped. */
   store(isBootstrapped?: boolean): Promise<Store>;
 }
 
@@ -31,7 +31,7 @@ export const sqlite: Engine = {
   name: 'sqlite',
   store: async (isBootstrapped) => makeStore(null, noDatabase, isBootstrapped),
 };
-/** With `npm run test:citus`, its stores are on a Citus cluster. */
+/** With `npm run test:citus`, the stores of this engine are on a Citus cluster. */
 export const postgres: Engine = {
   name: 'postgres',
   store: async (isBootstrapped) => {
@@ -40,7 +40,7 @@ export const postgres: Engine = {
   },
 };
 
-/** Runs the same suite on both engines; with `npm run test:citus` on a Citus cluster only. */
+/** Runs the same suite on both engines; with `npm run test:citus`, only on a Citus cluster. */
 export function describeEngines(name: string, body: (engine: Engine) => void): void {
   if (inject('clusterNodes') !== null) return void describe(`${name} (citus)`, () => body(postgres));
   describe(`${name} (sqlite)`, () => body(sqlite));
@@ -49,7 +49,7 @@ export function describeEngines(name: string, body: (engine: Engine) => void): v
   else describe.skip(`${name} (postgres): ${skipped}`, () => body(postgres));
 }
 
-/** An engine whose servers all use one store, which is kept when one of them is stopped. */
+/** An engine whose servers all use one store, which is kept when a server is stopped. */
 export function shareStore({ name }: Engine, store: Store): Engine {
   return { name, store: async () => ({ ...store, remove: async () => {} }) };
 }
@@ -115,7 +115,10 @@ async function makeClusterStore(nodes: readonly string[], isBootstrapped = false
   return makeStore(inDatabase(nodes[0] ?? '', name), { copy, drop }, isBootstrapped);
 }
 
-/** Copies the files of the template, which takes half the processor time of a copy through the write-ahead log. */
+/**
+ * Copies the files of the template, which takes half the processor time of copying the database through its write-ahead
+ * log.
+ */
 async function createDatabase(url: string, name: string, template: string): Promise<void> {
   await queryDatabase(url, `CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY FILE_COPY`);
 }

@@ -5,7 +5,7 @@ import type { TestServer } from './scenario.ts';
 /** The parts of a cursor: its epoch, transaction, number, and mark. */
 export const cursorParts = (cursor: string): string[] => Buffer.from(cursor, 'base64url').toString().split('.');
 
-/** The log of events of a server, as `changes:list` shows it. */
+/** The event log of a server, as `changes:list` shows it. */
 export class EventLog {
   readonly #server: TestServer;
 
@@ -13,14 +13,17 @@ export class EventLog {
     this.#server = server;
   }
 
-  /** @param query such as `?pageSize=3`. */
+  /** @param query a query such as `?pageSize=3`. */
   async page(query = '', as = 'admin'): Promise<Json> {
     const reply = await this.#server.call(`GET /api/changes:list${query}`, { as });
     expect(reply.status).toBe(200);
     return reply.body;
   }
 
-  /** A page of at least `count` events. On PostgreSQL another transaction of the cluster may hold the log back for a moment. */
+  /**
+   * Reads a page, and waits until it has at least `count` events. On PostgreSQL another transaction of the cluster may
+   * delay the log for a moment.
+   */
   async settled(query: string, as: string, count: number): Promise<Json> {
     let found: Json;
     const countEvents = async (): Promise<number> => {
@@ -31,7 +34,11 @@ export class EventLog {
     return found;
   }
 
-  /** The cursor of the newest event of at most 1,000, when the log shows it. */
+  /**
+   * Waits until the log shows the newest event.
+   *
+   * @returns the cursor of this event, which must be among the first 1,000.
+   */
   async end(): Promise<string> {
     const newest = await this.#server.lastCursor();
     let cursor = '';

@@ -1,9 +1,9 @@
 import { onTestFinished, vi } from 'vitest';
 
 /**
- * Runs work on a clock on which each look takes a millisecond.
+ * Runs work with a clock that advances by a millisecond at each reading.
  *
- * @returns how often other work could run on the event loop meanwhile.
+ * @returns how often other work could run on the event loop in the meantime.
  */
 export async function countTurns(work: () => Promise<unknown>): Promise<number> {
   let time = 0;

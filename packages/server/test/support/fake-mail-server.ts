@@ -1,4 +1,7 @@
-/** A mail server in memory, and a synchronisation with it that reads and sends everything. It knows no connections and no failures. */
+/**
+ * A mail server in memory, and a synchronisation with it that reads and sends everything. It has no connections and no
+ * failures.
+ */
 
 import type { DueOperation } from '../../src/database/mail/operation-rows.ts';
 import type { MailboxRole } from '../../src/mail/collections/mailbox-roles.ts';
@@ -22,13 +25,13 @@ export interface FakeMailbox {
   readonly messages: Map<number, FakeMessage>;
 }
 
-/** What the server can do. */
+/** The capabilities of the server. */
 export interface FakeCapabilities {
-  /** UIDPLUS: moves and appends answer with the UID. */
+  /** UIDPLUS: moves and appends return the new UID. */
   readonly uidplus: boolean;
-  /** OBJECTID: messages have an id that stays when they are moved. */
+  /** OBJECTID: messages have an id that does not change when they are moved. */
   readonly objectIds: boolean;
-  /** Messages with an even UID are stored by their headers first; every second look downloads their bodies. */
+  /** Messages with an even UID are first stored with only their headers; every second round downloads their bodies. */
   readonly headersFirst?: boolean;
 }
 
@@ -59,7 +62,7 @@ export class FakeMailServer {
     return mailbox;
   }
 
-  /** Renames a mailbox with those in it. */
+  /** Renames a mailbox and its sub-mailboxes. */
   renameMailbox(from: string, to: string): void {
     for (const [name, mailbox] of [...this.mailboxes])
       if (name === from || name.startsWith(`${from}/`)) {
@@ -109,7 +112,7 @@ export class FakeMailServer {
     for (const each of messages.reverse()) this.append(name, each.raw, each.flags, each.providerId);
   }
 
-  /** Mailboxes with the flags of their messages, by what the subject of each is. */
+  /** The messages of each mailbox, as subject and flags. */
   picture(): Record<string, string[]> {
     const lines = [...this.mailboxes].map(([name, { messages }]) => [
       name,
@@ -147,7 +150,7 @@ function toHead(message: FakeMessage, capabilities: FakeCapabilities): PartialMe
   };
 }
 
-/** Reads and sends all changes of an account, as a synchronisation does in one round. */
+/** Reads and sends all changes of an account, as one round of a synchronisation does. */
 export class FakeSync {
   readonly #mail: MailStore;
   readonly #account: MailAccount;
@@ -160,20 +163,20 @@ export class FakeSync {
     this.#server = server;
   }
 
-  /** Sends what waits, then reads everything. @param quiet no events about new messages. */
+  /** Sends all queued operations, then reads everything. @param quiet no events about new messages. */
   async run(quiet = false): Promise<void> {
     await this.send();
     await this.read(quiet);
   }
 
-  /** Sends what waits, also what begins to wait meanwhile. */
+  /** Sends all queued operations, including those that are queued in the meantime. */
   async send(): Promise<void> {
     for (let round = 0; round < 60; round += 1) {
       const due = await this.#mail.operations.readDue(this.#account, 100);
       if (due.length === 0) return;
       for (const each of due) {
         await this.#do(each);
-        // The names that were read with the others may be wrong now.
+        // After a change of a mailbox, the mailbox names that were read with the other operations may be outdated.
         if (each.kind.endsWith('Mailbox')) break;
       }
     }
@@ -190,7 +193,7 @@ export class FakeSync {
     else await operations.drop(this.#account, id);
   }
 
-  /** @returns `missing` where the message is not there, null where the server refuses. */
+  /** @returns `missing` if the message does not exist, null if the server refuses. */
   async #perform(operation: DueOperation): Promise<object | 'missing' | null> {
     const { kind, rawPath, uid, targetRawPath, path, flags } = operation;
     if (kind === 'createMailbox') {
@@ -255,7 +258,7 @@ export class FakeSync {
     if (this.#server.capabilities.headersFirst && this.#looks % 2 === 0) await this.downloadBodies();
   }
 
-  /** Downloads the bodies that are missing, as far as their messages are where they are expected. */
+  /** Downloads the missing bodies of messages that are still in the expected mailbox. */
   async downloadBodies(): Promise<void> {
     const { bodies } = this.#mail.server;
     const selection = { account: this.#account.id, since: null };
@@ -266,7 +269,7 @@ export class FakeSync {
     }
   }
 
-  /** Stores some messages by their headers. @returns the others. */
+  /** Stores some messages with only their headers. @returns the others. */
   async #storeHeaders(mailbox: SyncMailbox, messages: readonly FakeMessage[]): Promise<FakeMessage[]> {
     const { server } = this.#mail;
     const { capabilities } = this.#server;

@@ -6,12 +6,12 @@ import { getSharedCertificate, type MailCertificate } from './mail-certificate.t
 /** A command of a client. */
 export interface ImapCommand {
   readonly tag: string;
-  /** In capitals; commands with `UID` begin with it, such as `UID FETCH`. */
+  /** In capitals; names of commands with `UID` begin with it, such as `UID FETCH`. */
   readonly name: string;
   /** The rest of the line, without literals. */
   readonly args: string;
   readonly connection: FaultyConnection;
-  /** How many commands of this name the server has received so far, from 1. */
+  /** The number of commands with this name that the server has received so far, including this one. */
   readonly count: number;
 }
 
@@ -22,41 +22,41 @@ export type ImapReply = readonly string[];
 export type ImapScript = (command: ImapCommand) => ImapReply | undefined;
 
 export interface FaultyImapOptions {
-  /** A plain IMAP port to which commands without a scripted reply are passed on, usually that of Dovecot. */
+  /** A plain IMAP port, usually that of Dovecot, to which commands without a scripted reply are passed on. */
   readonly upstreamPort?: number;
-  /** False: without TLS; `tls` unless a test says otherwise. */
+  /** False: without TLS; `tls` by default. */
   readonly security?: 'tls' | 'none';
   readonly certificate?: MailCertificate;
   /** Capabilities of a server without upstream. */
   readonly capabilities?: readonly string[];
-  /** The first line; a test of a full server gives `* BYE …`. */
+  /** The first line; `* BYE …` for a test of a server with too many connections. */
   readonly greeting?: string;
   /**
-   * Decides about a sign-in without upstream: null accepts it, other texts are the reply after `NO`, such as
+   * Decides about a sign-in if there is no upstream: null accepts it, and any other text is sent after `NO`, such as
    * `[AUTHENTICATIONFAILED] Invalid credentials (Failure)`.
    */
   readonly refuseLogin?: (login: { readonly mechanism: string; readonly line: string }) => string | null;
 }
 
-/** A connection of a client, which a script may mistreat. */
+/** A connection of a client, which a script can break. */
 export interface FaultyConnection {
-  /** Sends a line that the client did not ask for, such as `* BYE Server is going down`. */
+  /** Sends an untagged line, such as `* BYE Server is going down`. */
   send(line: string): void;
-  /** Closes the connection without a word. */
+  /** Closes the connection without a BYE. */
   drop(): void;
-  /** From now on nothing is sent to the client, and the connection stays open. */
+  /** From now on nothing is sent to the client, but the connection stays open. */
   becomeDeaf(): void;
 }
 
-/** A scripted IMAP server on loopback: alone, or between a client and Dovecot. */
+/** A scripted IMAP server on loopback: standalone, or between a client and Dovecot. */
 export interface FaultyImap {
   readonly port: number;
   readonly certificate: MailCertificate;
-  /** A test replaces it at any time. */
+  /** A test can replace it at any time. */
   script: ImapScript;
-  /** Changes lines of the upstream server; null leaves a line out. Literals are passed on unchanged. */
+  /** Changes lines of the upstream server; null drops a line. Literals are passed on unchanged. */
   rewrite: (line: string) => string | null;
-  /** Bytes per second to the client; null without a limit. */
+  /** Bytes per second that are sent to the client; null: no limit. */
   bytesPerSecond: number | null;
   /** Every command received, as `NAME args`, passwords included. */
   readonly commands: readonly string[];
@@ -113,7 +113,7 @@ class ClientConnection implements FaultyConnection {
   #waiting = Buffer.alloc(0);
   #isSending = false;
   #isDeaf = false;
-  /** Without upstream: a command that waits for a literal or a further line of the client. */
+  /** Without upstream: a command that waits for a literal or for another line of the client. */
   #continued: { readonly tag: string; readonly name: string; readonly args: string } | null = null;
 
   #literalText = '';
@@ -167,7 +167,7 @@ class ClientConnection implements FaultyConnection {
     else this.#literalText += bytes.toString('latin1');
   }
 
-  /** @returns false if the literal that follows the line is not wanted. */
+  /** @returns false if the literal after the line must be dropped. */
   #receive(line: string): boolean {
     if (this.#continued) {
       this.#continue(line);
@@ -186,7 +186,7 @@ class ClientConnection implements FaultyConnection {
     return true;
   }
 
-  /** The usual behaviour of a server with one empty mailbox. */
+  /** The default behaviour: a server with one empty mailbox. */
   #reply({ tag, name, args }: Omit<ImapCommand, 'count' | 'connection'>): ImapReply {
     const isLogin = name === 'LOGIN' || name === 'AUTHENTICATE';
     const isOpen = name === 'AUTHENTICATE' && !args.includes(' ');
@@ -232,7 +232,7 @@ class ClientConnection implements FaultyConnection {
     if (!this.#isSending) this.#sendSlowly();
   }
 
-  /** Sends what waits in twenty portions for each second. */
+  /** Sends the waiting bytes in twenty portions per second. */
   #sendSlowly(): void {
     const { bytesPerSecond } = this.#faulty;
     const portion = bytesPerSecond === null ? this.#waiting.length : Math.max(1, Math.ceil(bytesPerSecond / 20));

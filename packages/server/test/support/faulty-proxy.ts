@@ -4,13 +4,14 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 
 /**
- * What happens to a request: `pass`; `hang`: it reaches no server and gets no reply; `lose`: the server runs it, and the reply is lost; a
- * status: the proxy refuses it, with `Retry-After: 0.1` if it is 503.
+ * What happens to a request. `pass`: it is passed on. `hang`: it reaches no server and gets no reply. `lose`: the
+ * server runs it, and the
+ * reply is lost. A status: the proxy refuses it with this status, and with `Retry-After: 0.1` if it is 503.
  */
 type ProxyFault = 'pass' | 'hang' | 'lose' | number;
 
 export class FaultyProxy {
-  /** Chooses what happens to a request, by its action and query, such as `applications:receive?step=place`. */
+  /** Decides what happens to a request, by its action and query, such as `applications:receive?step=place`. */
   choose: (target: string) => ProxyFault | Promise<ProxyFault> = () => 'pass';
   readonly #server: Server;
   readonly #to: string;

@@ -15,7 +15,8 @@ export interface FileInput {
 }
 
 /**
- * A server with the collection `posts` (`title`, `photo`, `papers`) and the users ann and ben, who are editors, and vic, a
+ * A server with the collection `posts` (`title`, `photo`, `papers`) and the users ann and ben, who are editors, and
+ * vic, who is a
  * viewer.
  */
 export async function startFileServer(
@@ -38,7 +39,7 @@ export async function startFileServer(
   return server;
 }
 
-/** Creates a user with one role, who is signed in under the name. */
+/** Creates a user with one role, and signs in. The token is stored under the user's name. */
 export async function addUser(server: TestServer, name: string, role: string): Promise<void> {
   const password = `a quiet password of ${name}`;
   await server.data('POST /api/users:create', {
@@ -83,7 +84,7 @@ export async function uploadFile(server: TestServer, file: FileInput, as = 'ann'
   return body.data[0];
 }
 
-/** Fetches bytes. */
+/** Downloads the bytes of a URL. */
 export function fetchBytes(
   server: TestServer,
   path: string,

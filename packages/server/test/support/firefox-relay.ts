@@ -1,6 +1,7 @@
 /**
- * Starts Firefox and stands between it and Playwright: Firefox does not know some commands that Playwright sends to each
- * browser. They are answered here, without effect; everything else passes unchanged.
+ * Starts Firefox and relays messages between it and Playwright: Firefox does not know some commands that Playwright
+ * sends to
+ * every browser. The relay answers these, without effect; everything else passes unchanged.
  *
  * Arguments: the path of Firefox, then its own arguments.
  */

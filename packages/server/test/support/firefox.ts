@@ -1,4 +1,4 @@
-/** A real Firefox, as distributions ship it. */
+/** A real Firefox, as Linux distributions package it. */
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +13,10 @@ export function findFirefox(): string | null {
   return findBrowser({ name: 'Firefox', paths: firefoxPaths, systemPackage: 'firefox-esr', variable: 'FIREFOX' });
 }
 
-/** Playwright sets values of input fields in Firefox in a way that React does not notice. This inserts text as typing does. */
+/**
+ * Playwright sets values of input fields in Firefox in a way that React does not notice. This function inserts text as
+ * typing does.
+ */
 const insertText = `Object.defineProperty(window, '__pw_bidiInsertText', {
   get: () => (text) => void document.execCommand('insertText', false, text),
   set: () => {},
@@ -24,7 +27,7 @@ export function prepareFirefoxPage(page: Page): Promise<unknown> {
   return page.addInitScript(insertText);
 }
 
-/** Starts Firefox without windows. Playwright speaks WebDriver BiDi with it, through `firefox-relay.ts`. */
+/** Starts a headless Firefox. Playwright controls it by WebDriver BiDi, through `firefox-relay.ts`. */
 export async function openFirefox(path: string): Promise<Browser> {
   const folder = mkdtempSync(join(tmpdir(), 'tablinum-firefox-'));
   const relay = join(folder, 'firefox');

@@ -24,7 +24,7 @@ import {
 import { serverProgram } from './server-program.ts';
 import { bootstrappedDatabase, serverSettings } from './server-settings.ts';
 
-/** `npm run test:quick` */
+/** True for `npm run test:quick`. */
 const isQuick = process.env['TEST_QUICK'] !== undefined;
 
 declare module 'vitest' {
@@ -33,7 +33,7 @@ declare module 'vitest' {
     postgresUrl: string | null;
     /** Why the PostgreSQL tests are skipped, or null. */
     postgresSkipped: string | null;
-    /** Addresses of the coordinator and the workers of the Citus cluster that is used instead; null: none. */
+    /** Addresses of the coordinator and the workers of the Citus cluster that replaces PostgreSQL; null: none. */
     clusterNodes: readonly string[] | null;
     /** A folder that a server has bootstrapped. Tests that do not concern the bootstrap start with a copy of it. */
     bootstrappedFolder: string;
@@ -54,7 +54,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   };
 }
 
-/** Bundles the server, and the servers of tests with their threads, and compiles both. */
+/** Bundles the server, and the test server processes with their threads, and fills the compile cache for both. */
 async function prepareServers(): Promise<void> {
   await buildFolder(serverBuild, true);
   await buildTestServer();
@@ -62,13 +62,14 @@ async function prepareServers(): Promise<void> {
 }
 
 /**
- * Node keeps what it has compiled when a process ends by itself, which servers that tests kill do not. So this loads all files of a bundle,
- * the later needed ones too.
+ * Node writes its compile cache when a process exits by itself, but many tests kill their servers. So this loads all
+ * files of a bundle,
+ * including those that servers load later.
  */
 function fillCompileCache(folder: string): void {
   const names = readdirSync(folder).filter((name) => name.endsWith('.js') && name !== 'cli.js');
   const urls = names.map((name) => pathToFileURL(join(folder, name)).href);
-  // Threads and processes fail outside of them, after they were compiled.
+  // Programs of threads and child processes throw when they are imported here, but only after they were compiled.
   const load = `Promise.allSettled(${JSON.stringify(urls)}.map((url) => import(url))).then(() => process.exit())`;
   spawnSync(process.execPath, ['--eval', load], { stdio: 'ignore' });
 }
@@ -99,7 +100,7 @@ async function providePostgres(project: TestProject): Promise<() => Promise<void
   return started.stop;
 }
 
-/** @param url of the coordinator, as a role that may create databases and extensions. */
+/** @param url the coordinator, with a role that may create databases and extensions. */
 async function provideCluster(project: TestProject, url: string): Promise<() => Promise<void>> {
   const nodes = await findClusterNodes(url);
   await createEmptyCluster(nodes);

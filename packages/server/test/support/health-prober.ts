@@ -1,4 +1,7 @@
-/** Asks for the health of a server again and again, in a thread of its own: what the test does meanwhile does not count. */
+/**
+ * Sends health requests to a server repeatedly from its own thread, so that the work of the test does not affect the
+ * measured times.
+ */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 
@@ -29,7 +32,7 @@ export class HealthProber {
     this.#worker = new Worker(program, { eval: true, workerData: url });
   }
 
-  /** Milliseconds of each request, sorted. */
+  /** The response times in milliseconds, sorted. */
   async end(): Promise<number[]> {
     this.#worker.postMessage('end');
     const [waits] = (await once(this.#worker, 'message')) as [number[]];

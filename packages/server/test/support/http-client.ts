@@ -14,7 +14,7 @@ export interface ClientReply {
 }
 
 const agent = new Agent({ keepAlive: true });
-/** As `fetch` sends them, apart from `Accept-Encoding`: compression has tests of its own. */
+/** The default headers of `fetch`, except `Accept-Encoding`, because compression is tested separately. */
 const usualHeaders = { accept: '*/*', 'accept-language': '*', 'sec-fetch-mode': 'cors', 'user-agent': 'node' };
 const decompress: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
   gzip: unzipSync,
@@ -25,8 +25,9 @@ const decompress: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
 const redirects = new Set([301, 302, 303, 307, 308]);
 
 /**
- * Sends a request and reads its reply whole. Takes a third of the processor time of `fetch`, which would be a good part of
- * the time of the suite.
+ * Sends a request and reads the whole reply. It takes a third of the processor time of `fetch`, which would be a
+ * considerable part
+ * of the time of the suite.
  */
 export async function sendRequest(url: string, asked: ClientRequest): Promise<ClientReply> {
   const { response, bytes } = await exchange(new URL(url), asked);

@@ -1,4 +1,7 @@
-/** An IMAP server in memory with CONDSTORE and QRESYNC, and connections to it that stop before each command for changes of a test. */
+/**
+ * An IMAP server in memory with CONDSTORE and QRESYNC. Before each command, its connections call a function in which a
+ * test can make changes.
+ */
 import { EventEmitter } from 'node:events';
 
 /** A message on the server. */
@@ -86,7 +89,7 @@ export class ImapInMemory {
     message.modseq = mailbox.advance();
   }
 
-  /** Where the messages with a subject are. */
+  /** The mailboxes of the messages with a subject. */
   find(subject: string): { readonly path: string; readonly uid: number }[] {
     return this.mailboxes.flatMap(({ path, messages }) =>
       [...messages.values()]
@@ -110,10 +113,10 @@ export class ImapInMemory {
 const readHeader = (raw: Buffer, name: string): string =>
   new RegExp(`^${name}: (.*)$`, 'im').exec(raw.toString())?.[1]?.trim() ?? '';
 
-/** What a connection can do. */
+/** The capabilities of a connection, and a function to call. */
 export interface ConnectionOptions {
   readonly capabilities: readonly string[];
-  /** Called before each command with its name. */
+  /** Called with the name of each command before it runs. */
   readonly before: (command: string) => Promise<void>;
 }
 
@@ -204,7 +207,7 @@ export class ConnectionInMemory extends EventEmitter {
         headers: Buffer.from(`Message-ID: ${readHeader(raw, 'message-id')}\r\n`),
       }));
     const gone = [...vanished].filter(([, modseq]) => changedSince !== undefined && modseq > changedSince);
-    // What changes now is not in the reply, and the reply is not stored yet.
+    // Changes that a test makes here are not in the reply, and the reply has not been stored yet.
     await this.#before('(end)');
     for (const [uid] of gone) this.emit('expunge', { path, uid });
     yield* rows;
@@ -248,7 +251,10 @@ export class ConnectionInMemory extends EventEmitter {
     return this.#done({ uidValidity, uidMap });
   }
 
-  /** As Dovecot: if one of the messages does not exist any more, the reply is NO, which the library takes for success. */
+  /**
+   * Behaves like Dovecot: if one of the messages no longer exists, the reply is NO, which the library treats as
+   * success.
+   */
   #refuseGone(set: string): boolean {
     const wanted = set.split(',').flatMap((part) => {
       const [first = 0, last = first] = part.split(':').map(Number);
@@ -272,7 +278,7 @@ export class ConnectionInMemory extends EventEmitter {
     return this.#done({ uidValidity: this.#server.get(path).uidValidity, uid });
   }
 
-  /** Without UIDPLUS, the server does not say where a message is now. */
+  /** Without UIDPLUS, the server does not return the new UID of a message. */
   async #done(position: object): Promise<object> {
     await this.#before('(end)');
     return this.capabilities.has('UIDPLUS') ? position : {};

@@ -1,16 +1,16 @@
-/** Reads the lines of an IMAP connection, and passes the bytes of literals on as they are. */
+/** Reads the lines of an IMAP connection, and passes the bytes of literals on unchanged. */
 export class CommandReader {
   readonly #onLine: (line: string) => boolean;
   readonly #onLiteral: (bytes: Buffer) => void;
   #buffer = Buffer.alloc(0);
-  /** Bytes of the literal that are still to come. */
+  /** The number of bytes of the current literal that are still missing. */
   #literal = 0;
   #isLiteralWanted = true;
 
   /**
-   * @param onLine takes a line without its end. It returns false if a literal announced by the line is to be left out;
-   *   only a literal that the sender sends without waiting (`{10+}`) still comes then.
-   * @param onLiteral takes bytes of a literal.
+   * @param onLine receives a line without its end. It returns false if a literal announced by the line must be dropped;
+   * only a literal that the sender sends without waiting (`{10+}`) still arrives then.
+   * @param onLiteral receives bytes of a literal.
    */
   constructor(onLine: (line: string) => boolean, onLiteral: (bytes: Buffer) => void) {
     this.#onLine = onLine;
@@ -38,7 +38,7 @@ export class CommandReader {
     this.#buffer = this.#buffer.subarray(end + 2);
     this.#isLiteralWanted = this.#onLine(line);
     const [, size = '0', plus] = /~?\{(\d+)(\+|-)?\}$/.exec(line) ?? [];
-    // A literal that must be invited only follows if the line was accepted.
+    // A synchronising literal is only sent after the line was accepted.
     this.#literal = this.#isLiteralWanted || plus !== undefined ? Number(size) : 0;
     return true;
   }

@@ -1,4 +1,4 @@
-/** A server with collections to import into, and the ways to send a file. */
+/** A server with collections to import into, and functions that send files. */
 import type { Engine } from './engines.ts';
 import { addUser } from './file-server.ts';
 import type { Json } from './json.ts';

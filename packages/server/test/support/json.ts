@@ -1,7 +1,7 @@
 /**
- * What came over the wire, looked into freely: a reply, a message, a document.
+ * Data that was received from a server: a reply, a message, a document.
  *
- * Its shape is what the tests assert, so a static type here would only repeat the assertion and hide where the two part.
+ * The tests assert its shape, so a static type would only repeat the assertions, and hide where the two differ.
  */
 // biome-ignore lint/suspicious/noExplicitAny: a member that is missing fails the assertion that reads it
 export type Json = any;

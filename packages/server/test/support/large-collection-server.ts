@@ -12,7 +12,7 @@ export class LargeCollectionServer {
     this.server = server;
   }
 
-  /** What a read by GET sends along. */
+  /** Headers of a GET request. */
   get headers(): Readonly<Record<string, string>> {
     return { authorization: `Bearer ${this.server.token}` };
   }
@@ -23,7 +23,10 @@ export class LargeCollectionServer {
   }
 }
 
-/** `items` of `n` (1…), `words` (some 60 characters), and `next` (belongsTo items, by an indexed key). */
+/**
+ * Creates `items` with the fields `n` (1…), `words` (some 60 characters), and `next` (belongsTo items, with an indexed
+ * key).
+ */
 export async function startLargeCollectionServer(engine: Engine, records: number): Promise<LargeCollectionServer> {
   const server = await TestServer.start(engine);
   const fields = [

@@ -1,8 +1,10 @@
-/** Messages that a first synchronisation stores by their headers first, and a proxy that keeps their bodies back. */
+/**
+ * Messages that a first synchronisation first stores with only their headers, and a proxy that holds their bodies back.
+ */
 import type { FaultyImap } from './faulty-imap.ts';
 import { makeRawMail, type RawMail } from './raw-mail.ts';
 
-/** A message above the limit: 80 KB of text in lines, and a file of 30 KB. */
+/** A message above the limit: 80 KB of text, and a file of 30 KB. */
 export function makeLargeMail(subject: string, more: RawMail = {}): string {
   const line = 'The quick brown fox jumps over the lazy dog again and again today.\r\n';
   return makeRawMail({
@@ -14,9 +16,9 @@ export function makeLargeMail(subject: string, more: RawMail = {}): string {
   });
 }
 
-/** Keeps the bodies of some messages back until it is opened, and counts the fetches. */
+/** Holds the bodies of some messages back until it is opened, and counts the fetches. */
 export class BodyGate {
-  /** UIDs of these messages whose bodies were given, once for each fetch. */
+  /** The UIDs of these messages whose bodies were returned, once for each fetch. */
   readonly fetched: number[] = [];
   #isClosed = true;
 

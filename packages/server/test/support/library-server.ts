@@ -38,7 +38,7 @@ const definitions = [
   },
 ];
 
-/** Authors with their books and cards, and tags; of four books the first two are of the first author. */
+/** Authors with their books and cards, and tags. The first two of the four books are by the first author. */
 export async function startLibraryServer(engine: Engine): Promise<TestServer> {
   const server = await TestServer.start(engine);
   await server.data('POST /api/collections:apply', { body: definitions });

@@ -6,7 +6,10 @@ import { join } from 'node:path';
 
 const paths = [process.env['SOFFICE'], '/usr/bin/soffice', '/usr/lib/libreoffice/program/soffice'];
 
-/** The program, or null where it is not installed, also in CI: its installation would take a minute. */
+/**
+ * The path of the program, or null if it is not installed. This is no error in CI, because its installation would take
+ * a minute.
+ */
 export function findLibreOffice(): string | null {
   const found = paths.find((path) => path && existsSync(path)) ?? null;
   if (found) return found;
@@ -16,7 +19,13 @@ export function findLibreOffice(): string | null {
   return null;
 }
 
-/** Converts a spreadsheet. @param from the extension of its format. @param to the extension of the other one, with a filter if needed: `csv:…`. */
+/**
+ * Converts a spreadsheet.
+ *
+ * @param from the extension of its format.
+ *
+ * @param to the extension of the other one, with a filter if needed: `csv:…`.
+ */
 export function convertSheet(program: string, content: string | Buffer, from: string, to: string): Buffer {
   const folder = mkdtempSync(join(tmpdir(), 'libreoffice-'));
   try {

@@ -2,7 +2,7 @@ import type { ServerOptions } from '../../src/server.ts';
 import type { Engine } from './engines.ts';
 import { TestServer } from './scenario.ts';
 
-/** A server with two editors, ann and bob, and an account of ann's. */
+/** A server with two editors, ann and bob, and a mail account of ann. */
 export async function startMailAccountServer(
   engine: Engine,
   env: Record<string, string> = {},
@@ -18,7 +18,7 @@ export async function startMailAccountServer(
   return server;
 }
 
-/** What became of an upload. */
+/** The result of an import. */
 export interface ImportReport {
   readonly stored: number;
   readonly duplicates: number;

@@ -1,6 +1,6 @@
 import type { TestServer } from './scenario.ts';
 
-/** What tests say about an arrival. */
+/** Parameters of an arrival. */
 export interface ArrivalOptions {
   readonly receivedAt?: string;
   /** The account; the first one of ann unless a test says otherwise. */
@@ -9,7 +9,11 @@ export interface ArrivalOptions {
   readonly as?: string;
 }
 
-/** Stores a raw message as a server would that has just received it, without applying rules yet. @returns the key of the e-mail. */
+/**
+ * Stores a raw message like a server that has just received it, without applying rules yet.
+ *
+ * @returns the key of the e-mail.
+ */
 export async function storeArrival(server: TestServer, raw: string, more: ArrivalOptions = {}): Promise<number> {
   const { mail } = server.running.applications.main;
   const { account = { id: 1, address: 'shop@example.com' }, as = 'ann' } = more;

@@ -11,12 +11,12 @@ export interface MailCertificate {
   readonly ca: string;
 }
 
-/** The names in a certificate of the test servers, unless a test asks for others. */
+/** The names in the certificates of test servers, unless a test needs others. */
 export const certificateNames = ['DNS:localhost', 'DNS:mail.example.test', 'IP:127.0.0.1'];
 
 let shared: MailCertificate | undefined;
 
-/** The certificate of test servers that do not need one of their own: making one starts openssl three times. */
+/** The shared certificate of test servers that do not need their own, because making one starts openssl three times. */
 export function getSharedCertificate(): MailCertificate {
   shared ??= makeCertificate();
   return shared;

@@ -7,12 +7,12 @@ import type { Reply, TestServer } from './scenario.ts';
 export const pngBase64 =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
-/** A mail world in which ann has a letter of a thread, with a file. */
+/** A server on which ann has a message of a conversation, with an attached file. */
 export interface MailComposeServer {
   readonly server: TestServer;
-  /** Key of the letter. */
+  /** The key of the message. */
   readonly emailId: number;
-  /** Key of its file. */
+  /** The key of its file. */
   readonly attachmentId: number;
 }
 
@@ -35,7 +35,7 @@ export async function startMailComposeServer(engine: Engine): Promise<MailCompos
 export const saveDraft = (server: TestServer, body: object, as = 'ann', headers = {}): Promise<Reply> =>
   server.call('POST /api/emails:saveDraft', { as, body, headers });
 
-/** What waits in the outbox: e-mail, status, sender, recipients. */
+/** Messages in the outbox: e-mail, status, sender, recipients. */
 export async function readOutbox(server: TestServer): Promise<unknown[][]> {
   const { database } = server.running.applications.main;
   const text = 'SELECT "emailId",status,sender,recipients FROM "mailOutbox" ORDER BY id';

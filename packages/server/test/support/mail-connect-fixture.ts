@@ -10,7 +10,7 @@ import { OauthIssuer } from './oauth-issuer.ts';
 import type { TestServer } from './scenario.ts';
 import { type SmtpRelay, startSmtpRelay } from './smtp-relay.ts';
 
-/** Of `alice@example.test`, on all mail servers. */
+/** The password of `alice@example.test` on all mail servers. */
 export const mailPassword = 'secret-alice';
 
 /** The mail servers of {@link useMailServers}. */
@@ -73,7 +73,7 @@ export class MailConnectFixture {
     this.server = await startMailAccountServer(engine, this.env, this.parts);
   }
 
-  /** What a server that uses these mail servers is started with, besides its settings. */
+  /** Options, in addition to settings, that a server needs to use these mail servers. */
   get parts(): {
     readonly dns: MapResolver;
     readonly mailNetwork: { readonly resolveAddresses: typeof resolveToLoopback };
@@ -86,7 +86,7 @@ export class MailConnectFixture {
     process.stdout.write = this.#write;
   }
 
-  /** Takes back what a test changed of the mail servers. */
+  /** Reverts the changes of a test to the mail servers. */
   reset(): void {
     const { issuer } = this.#servers;
     this.dns.records.clear();

@@ -27,7 +27,7 @@ export function createTestServices(
   return createConnectServices({ ...config, mailCertificates: authorities }, outbound, clock, network);
 }
 
-/** A login of alice by password, unless told otherwise. */
+/** A login of alice by password, unless overridden. */
 export function loginAs(server: Partial<ServerLogin> & Pick<ServerLogin, 'port'>): ServerLogin {
   return {
     protocol: 'imap',

@@ -58,7 +58,7 @@ export class DeliveryFixture {
     return (await this.server.data('POST /api/emails:send', { body: whole })).id as number;
   }
 
-  /** Moves the clock, and has the worker look at it. */
+  /** Moves the clock, and runs the worker. */
   advance(milliseconds: number): void {
     this.clock.advance(milliseconds);
     this.server.running.applications.main.mail.delivery.wake();
@@ -69,7 +69,7 @@ export class DeliveryFixture {
     return this.server.data(`GET /api/emails/${id}`);
   }
 
-  /** The e-mail once its outcome is one of these. */
+  /** Waits until the outcome of an e-mail is one of these. @returns the e-mail. */
   async until(id: number, ...statuses: readonly string[]): Promise<Json> {
     for (let attempt = 0; ; attempt += 1) {
       const email = await this.get(id);

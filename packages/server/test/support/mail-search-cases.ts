@@ -1,7 +1,7 @@
-/** Short messages in several languages, and what people who search them expect to find. */
+/** Short messages in several languages, and the results that people expect from searches. */
 import type { RawMail } from './raw-mail.ts';
 
-/** By a short name, which is the local part of the Message-ID. */
+/** Messages by a short name, which is the local part of the Message-ID. */
 export const searchMessages: Readonly<Record<string, RawMail>> = {
   invoice: { subject: 'Your invoice', text: 'Please find the invoice for March attached. Thank you for your order.' },
   invoices: { subject: 'Open items', text: 'Two invoices are still unpaid. We would like to hear from you.' },
@@ -74,13 +74,13 @@ export const searchMessages: Readonly<Record<string, RawMail>> = {
 
 export interface SearchCase {
   readonly search: string;
-  /** Names of the messages that a person expects. */
+  /** Names of the messages that a person expects to find. */
   readonly expected: readonly string[];
 }
 
 const searchCase = (search: string, ...expected: readonly string[]): SearchCase => ({ search, expected });
 
-/** Where a plain comparison of words and a person differ. */
+/** Searches for which a plain comparison of words differs from what people expect. */
 export const searchCases: readonly SearchCase[] = [
   searchCase('invoice', 'invoice', 'invoices', 'invoiced'),
   searchCase('invoices ', 'invoice', 'invoices', 'invoiced'),
@@ -138,7 +138,7 @@ export const searchCases: readonly SearchCase[] = [
   searchCase('!!! …'),
 ];
 
-/** Searches that find exactly these, and nothing beside them. */
+/** Searches that find exactly these messages, and no others. */
 export const exactSearchCases: readonly SearchCase[] = [
   searchCase('"invoice"', 'invoice'),
   searchCase('"invoices"', 'invoices'),

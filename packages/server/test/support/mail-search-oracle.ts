@@ -1,4 +1,6 @@
-/** Which of the stored copies (`stored-mail-copies.ts`) a search finds: by a plain look at the words of each. */
+/**
+ * Computes which of the stored copies (`stored-mail-copies.ts`) a search finds, by comparing the words of each copy.
+ */
 import type { ParsedMail } from '../../src/mail/parse/parsed-mail.ts';
 import { toStemToken } from '../../src/mail/search/indexed-text.ts';
 import { readWords } from '../../src/mail/search/text-words.ts';
@@ -17,14 +19,14 @@ export interface StoredCopy {
 
 type Holds = (copy: StoredCopy) => boolean;
 
-/** The words of a message by where they stand, as both engines have them. */
+/** The words of a message by column, as both engines index them. */
 export function readIndexedWords(mail: ParsedMail): Words {
   return { ...buildIndexEntry(0, 0, mail), files: [] };
 }
 
 const everywhere: readonly Column[] = ['subject', 'sender', 'recipients', 'body', 'files'];
 
-/** Words that follow each other in one of some columns; the last may be the beginning of one. */
+/** Consecutive words in one of some columns; the last word may be a prefix. */
 const has =
   (phrase: string, columns: readonly Column[] = everywhere): Holds =>
   ({ words }) => {
@@ -37,7 +39,10 @@ const has =
       words[column].some((_, at) => wanted.every((_, index) => isPart(words[column][at + index], index))),
     );
   };
-/** A word outside of quotation marks: it, or another form of it; where the search ends with it, also a longer word. */
+/**
+ * A word outside of quotation marks: it matches itself and its other forms; at the end of the search, it also matches
+ * longer words.
+ */
 const any = (word: string, columns?: readonly Column[]): Holds => {
   const [read] = [...readWords(word)];
   const { stems, words } = findSearchStems(read!);
@@ -60,7 +65,7 @@ const all =
 const unread: Holds = ({ number }) => !makeMailFlags(number).read;
 const starred: Holds = ({ number }) => makeMailFlags(number).starred;
 
-/** Searches, each with what it means. */
+/** Searches, each with the condition that it means. */
 export const searchExpectations: readonly (readonly [search: string, holds: Holds])[] = [
   ['the', has('the')],
   ['linux', last('linux')],

@@ -1,16 +1,16 @@
 import { DnsFailure, type DnsResolver } from '../../src/base/dns-resolver.ts';
 
-/** A name server of a test: what it does not know does not exist. */
+/** A resolver for tests: names that it does not contain do not exist. */
 export class MapResolver implements DnsResolver {
-  /** By type and name: `TXT example.org`. A text is the code of a failure. */
+  /** Records by type and name, such as `TXT example.org`. A text is the code of a failure. */
   readonly records = new Map<string, readonly unknown[] | string>();
   /** All lookups, in order. */
   readonly lookups: string[] = [];
-  /** How long an answer takes, in milliseconds. */
+  /** The delay of a reply, in milliseconds. */
   delay = 0;
   #held: Promise<void> | null = null;
 
-  /** Answers nothing until the returned function is called. */
+  /** Holds all replies until the returned function is called. */
   hold(): () => void {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#held = promise;

@@ -3,7 +3,10 @@ import type { Json } from './json.ts';
 import type { TestServer } from './scenario.ts';
 
 export interface McpOptions {
-  /** `legacy`: the revision of 2025, with an initialisation. Default: the newest revision of the server. */
+  /**
+   * `legacy`: the protocol revision of 2025, with an initialisation. Default: the newest revision that the server
+   * supports.
+   */
   readonly era?: 'legacy' | 'auto';
   readonly path?: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -49,7 +52,7 @@ export class McpClient {
     return { isError, body: JSON.parse(first!.text), bytes: Buffer.byteLength(first!.text) };
   }
 
-  /** The data of a call that must succeed. */
+  /** The data of a call that is expected to succeed. */
   async data(name: string, args: Record<string, unknown> = {}): Promise<Json> {
     const { isError, body } = await this.call(name, args);
     if (isError) throw new Error(`${name}: ${JSON.stringify(body)}`);

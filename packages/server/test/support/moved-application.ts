@@ -1,4 +1,4 @@
-/** An application with something of everything that is stored, for tests that move it to another place. */
+/** An application with data of every kind that can be stored, for tests that move it to another location. */
 import { fetchBytes } from './file-server.ts';
 import type { Json } from './json.ts';
 import { makeRawMail } from './raw-mail.ts';
@@ -34,7 +34,7 @@ export const everyType: readonly (readonly [field: Readonly<Record<string, unkno
   [{ name: 'colour', type: 'color' }, ['#a1b2c3', null, null]],
 ];
 
-/** Fills the application `shop`, which exists. @returns a token of an API key. */
+/** Fills the existing application `shop`. @returns a token of an API key. */
 export async function fillApplication(server: TestServer): Promise<string> {
   const make = (action: string, body?: unknown): Promise<Json> => server.data(`POST /api/${action}`, { ...shop, body });
   await make('collections:create', {
@@ -68,7 +68,7 @@ export async function fillApplication(server: TestServer): Promise<string> {
     { title: 'A needle', artist: { name: 'Ännchen' }, tags: [{ name: 'new' }, { name: 'live' }] },
     { title: 'Another', parent: { title: 'First of all' } },
   ]);
-  // The last id is used up, and the row that had it is gone.
+  // The last id was used, and its row was deleted.
   const last = await make('tags:create', { name: 'gone' });
   await make(`tags:destroy?filterByTk=${last.id}`);
   await make('roles:create', { name: 'clerk', title: 'Clerk' });
@@ -113,7 +113,7 @@ const readings = [
   'apiKeys:list?sort=id&fields=id,name,role,createdAt',
 ] as const;
 
-/** What the application replies. @param as the token of its administrator. */
+/** The replies of the application. @param as the token of its administrator. */
 export async function readApplication(server: TestServer): Promise<Record<string, Json>> {
   const replies: Record<string, Json> = {};
   for (const path of readings) replies[path] = await server.data(`GET /api/${path}`, shop);

@@ -3,7 +3,7 @@ import type { Clock } from '../../src/base/clock.ts';
 export const hour = 3_600_000;
 export const day = 24 * hour;
 
-/** A clock that goes on by itself, and jumps when a test says so. */
+/** A clock that runs in real time, and jumps when a test calls it. */
 export class MovingClock implements Clock {
   #ahead = 0;
 

@@ -1,8 +1,11 @@
-/** Requests to an application while it is moved: what was acknowledged, and how long requests were refused. */
+/**
+ * Sends requests to an application while it is moved. Records which writes were acknowledged, and how long requests
+ * were refused.
+ */
 import { sendRequest } from './http-client.ts';
 
 interface LoadTarget {
-  /** Addresses of servers. */
+  /** The base URLs of the servers. */
   readonly urls: readonly string[];
   readonly application: string;
   /** A token of the application. */
@@ -14,13 +17,13 @@ const retryMilliseconds = 20;
 /** Creates records in the collection `notes` with the numbers `<writer>-<n>`, and reads them, until it is stopped. */
 export class MovingLoad {
   readonly acknowledged = new Set<string>();
-  /** The outcome of these is unknown: the connection was lost. */
+  /** Writes with an unknown outcome, because the connection was lost. */
   readonly unknown = new Set<string>();
   /** The longest time in milliseconds in which requests of one writer were refused. */
   longestPause = 0;
   /** Replies that are neither 200 nor 503 with Retry-After. */
   readonly unexpected: string[] = [];
-  /** Reads that lacked a record whose creation had been acknowledged before. */
+  /** Reads without a record whose creation had already been acknowledged. */
   readonly staleReads: string[] = [];
   readonly #target: LoadTarget;
   readonly #running: Promise<void>[];
@@ -36,7 +39,7 @@ export class MovingLoad {
     await Promise.all(this.#running);
   }
 
-  /** Numbers of `notes` that are stored more than once, and acknowledged ones that are not stored. */
+  /** Numbers of `notes` that are stored more than once, and acknowledged numbers that are not stored. */
   async compare(): Promise<{ readonly doubled: string[]; readonly lost: string[] }> {
     const { body } = await this.send(0, 'GET', 'notes:list?paginate=false&fields=title');
     const titles = (JSON.parse(body) as { data: { title: string }[] }).data.map(({ title }) => title);

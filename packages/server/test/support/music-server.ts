@@ -1,7 +1,7 @@
 import type { Engine } from './engines.ts';
 import { TestServer } from './scenario.ts';
 
-/** Two artists with an album each. */
+/** Two artists with one album each. */
 export async function startMusicServer(engine: Engine): Promise<TestServer> {
   const server = await TestServer.start(engine);
   await server.data('POST /api/collections:create', {
@@ -38,7 +38,7 @@ export async function startMusicServer(engine: Engine): Promise<TestServer> {
   return server;
 }
 
-/** And six albums more, of which two have an artist. */
+/** Six more albums, two of which have an artist. */
 export async function startMusicServerWithAlbums(engine: Engine): Promise<TestServer> {
   const server = await startMusicServer(engine);
   await server.data('POST /api/albums:create', {

@@ -4,7 +4,10 @@ import { TestServer } from './scenario.ts';
 /** Text of a field that the roles of {@link startNewsroomServer} may not read. */
 export const hiddenText = 'nobody may read this';
 
-/** Posts and their writers; `reader` sees published posts in part, `mover` writes them, `viewer` sees what is no system's. */
+/**
+ * Posts and their writers. `reader` sees parts of published posts, `mover` writes them, and `viewer` sees all
+ * collections that are not system collections.
+ */
 export async function startNewsroomServer(engine: Engine): Promise<TestServer> {
   const server = await TestServer.start(engine);
   const make = (path: string, body: unknown): Promise<unknown> => server.data(`POST /api/${path}`, { body });

@@ -1,4 +1,4 @@
-/** nginx with the sample of deploy/, in a folder and on a port of its own. */
+/** nginx with the sample configuration of deploy/, in its own folder and on its own port. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -19,7 +19,12 @@ interface NginxParts {
   readonly port: number;
 }
 
-/** Writes the sample and what surrounds it. Only addresses, ports and paths of certificates are replaced. @returns the path of the configuration. */
+/**
+ * Writes the sample configuration and the files that it needs. Only addresses, ports and paths of certificates are
+ * replaced.
+ *
+ * @returns the path of the configuration.
+ */
 export function prepareNginx({ folder, upstream, port }: NginxParts): string {
   const { key, cert } = getSharedCertificate();
   for (const name of ['logs', 'body']) mkdirSync(join(folder, name), { recursive: true, mode: 0o777 });
@@ -28,7 +33,7 @@ export function prepareNginx({ folder, upstream, port }: NginxParts): string {
   const sample = readFileSync(new URL('../../../../deploy/nginx.conf', import.meta.url), 'utf8')
     .replace('server 127.0.0.1:4180;', `server ${upstream};`)
     .replaceAll(/^\s*listen \[::\].*$/gm, '')
-    // Not the next port, which another test may use.
+    // The port must not be the next one, because another test may use it.
     .replace('listen 80;', `listen unix:${join(folder, 'plain.socket')};`)
     .replace('listen 443', `listen 127.0.0.1:${port}`)
     .replaceAll('/etc/ssl/tablinum', join(folder, 'tablinum'));

@@ -8,7 +8,7 @@ export const numberLiterals = tuple(
   stringMatching(/^([eE][+-]?[0-9]{1,3})?$/),
 ).map((parts) => parts.join(''));
 
-/** Digits after the point that every literal of {@link numberLiterals} can do with. */
+/** A number of digits after the point that is enough for every literal of {@link numberLiterals}. */
 export const literalScale = 1100;
 
 /** The value of a JSON number times 10^{@link literalScale}, exactly. */

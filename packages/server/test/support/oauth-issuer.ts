@@ -4,7 +4,7 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { MailCertificate } from './mail-certificate.ts';
 
-/** What a grant of the issuer is for. */
+/** The purpose of a grant of the issuer. */
 interface Grant {
   readonly user: string;
   readonly challenge: string;
@@ -13,9 +13,9 @@ interface Grant {
 
 /** An OAuth 2 server on loopback with one client, `client-1` with the secret `client-secret-1`. */
 export class OauthIssuer {
-  /** The user who signs in in the browser. */
+  /** The user who signs in with the browser. */
   user = 'alice@example.test';
-  /** True: the user has taken the permission away. */
+  /** True: the user has revoked the permission. */
   isRevoked = false;
   /** Seconds for which access tokens are valid. */
   lifetime = 3600;
@@ -25,7 +25,7 @@ export class OauthIssuer {
   tokenReply: { readonly status: number; readonly body: string } | null = null;
   /** Parameters of the requests for tokens, in order. */
   readonly requests: Readonly<Record<string, string>>[] = [];
-  /** Milliseconds until the token endpoint replies. */
+  /** The delay of replies of the token endpoint, in milliseconds. */
   delay = 0;
   readonly #codes = new Map<string, Grant>();
   readonly #accessTokens = new Map<string, string>();
@@ -63,17 +63,17 @@ export class OauthIssuer {
     return `${this.#scheme}://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** The endpoint at which Dovecot asks whose token it is. */
+  /** The endpoint at which Dovecot looks up the user of a token. */
   get introspectionUrl(): string {
     return `${this.url}/introspect`;
   }
 
-  /** Settings of an account that signs in here. */
+  /** Settings of an account that signs in with this issuer. */
   get settings(): { issuer: string; clientId: string; scopes: string[] } {
     return { issuer: this.url, clientId: 'client-1', scopes: ['mail', 'offline_access'] };
   }
 
-  /** Does what the browser of the user does. @returns what the issuer sends the browser back with. */
+  /** Does what the browser of the user does. @returns the parameters with which the issuer redirects the browser. */
   signIn(authorizationUrl: string): { readonly state: string; readonly code: string; readonly redirect: string } {
     const url = new URL(authorizationUrl);
     const read = (name: string): string => url.searchParams.get(name) ?? '';
@@ -86,7 +86,7 @@ export class OauthIssuer {
     return { state: read('state'), code, redirect: read('redirect_uri') };
   }
 
-  /** Ends all access tokens before their time. */
+  /** Makes all access tokens expire. */
   expireAccessTokens(): void {
     this.#accessTokens.clear();
   }
@@ -99,7 +99,8 @@ export class OauthIssuer {
   async #reply(path: string, form: Readonly<Record<string, string>>, response: ServerResponse): Promise<void> {
     const send = (status: number, body: object): void =>
       void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
-    if (path === '/.well-known/openid-configuration')
+    // The document below /other names this issuer, and not the one that it was requested from.
+    if (/^(?:\/other)?\/\.well-known\/openid-configuration$/.test(path))
       return send(200, {
         issuer: this.url,
         authorization_endpoint: `${this.url}/authorize`,
@@ -131,7 +132,7 @@ export class OauthIssuer {
     return form['grant_type'] === 'authorization_code' && isRight ? null : 'invalid_grant';
   }
 
-  /** Refresh tokens can be used once, as those of many providers. */
+  /** Refresh tokens can be used once, as with many providers. */
   #giveTokens(form: Readonly<Record<string, string>>): object {
     const user = this.#codes.get(form['code'] ?? '')?.user ?? this.user;
     this.#codes.delete(form['code'] ?? '');

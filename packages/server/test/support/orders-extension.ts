@@ -8,10 +8,12 @@ import type { Engine } from './engines.ts';
 import { TestServer } from './scenario.ts';
 
 const page = readFileSync(new URL('../../../../docs/extensions.md', import.meta.url), 'utf8');
-/** The example of the documentation, as it stands there. */
+/** The example of the documentation, unchanged. */
 const example = /```ts\n(.*?)```/s.exec(page)![1]!;
 
-/** Hooks that misbehave, each by a name in the note of an order; types are stripped from it, not checked. */
+/**
+ * Hooks that misbehave, selected by a name in the note of an order. Types are stripped from this source, not checked.
+ */
 const misbehaving = `
 import { defineExtension } from '@tablinum/server/extension';
 export const committedEvents: unknown[] = [];
@@ -101,7 +103,8 @@ export function makeExtensionsFolder(files: Readonly<Record<string, string>>): s
   for (const [name, text] of Object.entries(files)) writeFileSync(join(path, name), text);
   afterAll(() => {
     rmSync(path, { recursive: true });
-    // Types of fields are added for as long as the sources stay loaded: the worker's next file loads them again.
+    // Types of fields stay registered as long as the sources are loaded: the next test file of the worker loads them
+    // again.
     vi.resetModules();
   });
   return path;
@@ -111,15 +114,15 @@ export function makeExtensionsFolder(files: Readonly<Record<string, string>>): s
 export const installExtensions = (): string =>
   makeExtensionsFolder({ 'orders.ts': example, 'other.ts': misbehaving, 'types.d.ts': 'nonsense', 'notes.md': '' });
 
-/** What the misbehaving extension exports for the tests. */
+/** The exports of the misbehaving extension, for the tests. */
 export interface ObservedCalls {
   readonly committedEvents: CommittedEvent[];
   readonly beforeCalls: unknown[][];
-  /** Changes that it refuses, as `<collection> <action> <key>`. */
+  /** Changes that the extension refuses, as `<collection> <action> <key>`. */
   readonly blocked: Set<string>;
 }
 
-/** Reads the calls that the misbehaving extension has recorded; its module is the one that the server has loaded. */
+/** Reads the calls that the misbehaving extension has recorded. This imports the module that the server has loaded. */
 export const readObservedCalls = (installed: string): Promise<ObservedCalls> =>
   import(pathToFileURL(join(installed, 'other.ts')).href);
 

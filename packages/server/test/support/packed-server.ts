@@ -1,4 +1,4 @@
-/** What a server that was not started from the repository must be able to do: everything that it loads after its start. */
+/** Checks that a server that was not started from the repository can load everything that it needs after its start. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
@@ -9,7 +9,11 @@ import { makeRawMail } from './raw-mail.ts';
 const picture = fileURLToPath(new URL('../../../../docs/images/inbox.png', import.meta.url));
 const json = { 'content-type': 'application/json' };
 
-/** Uses the threads for reads and mail, the process for thumbnails, the documentation and the web interface. @returns a token of the administrator. */
+/**
+ * Uses the threads for reads and mail, the process for thumbnails, the documentation and the web interface.
+ *
+ * @returns a token of the administrator.
+ */
 export async function usePackedServer(url: string): Promise<string> {
   let token: string | null = null;
   const send = (path: string, init: RequestInit = {}): Promise<Response> =>

@@ -4,8 +4,9 @@ import { HashingPool } from '../../src/identity/hashing-pool.ts';
 import type { TestServer } from './scenario.ts';
 
 /**
- * Counts the password hashes that are computed while the work runs, and how many of them on behalf of a transaction of
- * `main`, which other writes would wait for. No clock is asked, so hashes may cost as little as they like.
+ * Counts the password hashes that are computed while the work runs, and how many of them inside a transaction of
+ * `main`, which
+ * other writes would wait for. No time is measured, so hashes may be as cheap as they like.
  */
 export async function countPasswordHashes(
   server: TestServer,

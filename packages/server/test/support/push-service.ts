@@ -1,4 +1,7 @@
-/** A push service of tests (RFC 8030): takes messages over HTTP, checks who sent them (RFC 8292), and decrypts them (RFC 8291). */
+/**
+ * A push service for tests (RFC 8030): receives messages over HTTP, authenticates the sender (RFC 8292), and decrypts
+ * them (RFC 8291).
+ */
 import { createECDH, createPublicKey, randomBytes, verify } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import { createRequire } from 'node:module';
@@ -17,7 +20,7 @@ export interface PushedMessage {
   /** The claims of the sender. */
   readonly claims: Json;
   readonly publicKey: string;
-  /** The bytes that a push service sees. */
+  /** The encrypted bytes that a push service sees. */
   readonly bytes: Buffer;
 }
 
@@ -29,11 +32,11 @@ export interface BrowserSubscription {
 
 export class PushService {
   readonly received: PushedMessage[] = [];
-  /** The status of the next replies, by browser; 201 by default. */
+  /** The status of replies, by browser; 201 by default. */
   readonly status = new Map<string, number>();
   readonly #browsers = new Map<string, { readonly ecdh: ReturnType<typeof createECDH>; readonly auth: Buffer }>();
   readonly #server: Server;
-  /** Requests, also those that were refused. */
+  /** All requests, including those that were refused. */
   requests = 0;
 
   constructor() {
@@ -59,7 +62,7 @@ export class PushService {
     return new Promise((resolve) => this.#server.close(() => resolve()));
   }
 
-  /** A browser with keys of its own. */
+  /** A browser with its own keys. */
   subscribe(browser: string): BrowserSubscription {
     const ecdh = createECDH('prime256v1');
     const p256dh = ecdh.generateKeys('base64url');

@@ -14,7 +14,7 @@ import { now, zones } from './random-data/values.ts';
 import { limitToVisible } from './random-data/visible-schema.ts';
 import type { Reply, TestServer } from './scenario.ts';
 
-/** One of the two who ask in a world: an admin, or a role with random permissions. */
+/** One of the two callers for a dataset: an administrator, or a role with random permissions. */
 interface Asking {
   readonly as: string;
   readonly zone: string;
@@ -32,7 +32,7 @@ const plain: ListRequest = {
   trash: 'without',
 };
 
-/** Asks a server for what a random world holds, and compares each reply with the oracle's. */
+/** Sends requests about a random dataset to a server, and compares each reply with that of the oracle. */
 export class RandomReadChecker {
   readonly #server: TestServer;
   readonly #random: RandomDataset;
@@ -57,7 +57,7 @@ export class RandomReadChecker {
     return new RandomReadChecker(server, random, user);
   }
 
-  /** Everything as an admin once, then random requests. */
+  /** Reads everything once as an administrator, then sends random requests. */
   async play(draw: Draw): Promise<void> {
     for (const collection of this.#collections()) {
       const asking = this.#asking('admin', 'UTC');
@@ -93,7 +93,7 @@ export class RandomReadChecker {
     };
   }
 
-  /** The whole list, its count, its pages one after the other, and its stream. */
+  /** Checks the whole list, its count, its pages one after the other, and its stream. */
   async #list(request: ListRequest, collection: CollectionModel, asking: Asking, draw: Draw): Promise<void> {
     const reply = await this.#post(`${collection.name}:list`, { ...toRequestBody(request), pageSize: 1000 }, asking);
     const told = this.#told(`${collection.name}:list`, request, asking);
@@ -132,7 +132,7 @@ export class RandomReadChecker {
     );
   }
 
-  /** All pages one after the other, each asked for by its number or by what the one before it said; null ends. */
+  /** Reads all pages one after the other, each by its number or by a value of the previous one; null ends. */
   async #walk(
     how: string,
     request: ListRequest,
@@ -186,7 +186,7 @@ export class RandomReadChecker {
     ).toEqual(expected.map((row) => roundedIn(row, names)));
   }
 
-  /** Every record by its key: what get shows is what a list under the grant of get would show. */
+  /** Checks every record by its key: get must show what a list with the permission for get would show. */
   async #gets(collection: CollectionModel, asking: Asking): Promise<void> {
     const denied = isListDenied(plain, collection, 'get', asking.sight);
     const expected = denied ? [] : computeList(plain, collection, asking.sight, 'get');
@@ -210,7 +210,7 @@ export class RandomReadChecker {
     }
   }
 
-  /** A relation's list or get is what an append shows. */
+  /** Checks that the list or get of a relation shows the same as an append. */
   async #relation(collection: CollectionModel, asking: Asking, draw: Draw): Promise<void> {
     const rows = getRows(this.#random.dataset, collection.name).filter((row) => !isTrashed(row));
     if (rows.length === 0 || collection.relations.length === 0) return;
@@ -237,7 +237,7 @@ export class RandomReadChecker {
     return this.#server.call(`POST /api/${path}`, { as, body, headers: { ...headers, 'x-timezone': zone } });
   }
 
-  /** Everything that it takes to see a difference again. */
+  /** Everything that is needed to reproduce a difference. */
   #told(path: string, request: object, { as, zone }: Asking): (reply?: Reply) => string {
     return (reply) => {
       const { schema, dataset: world, permissions } = this.#random;
@@ -259,7 +259,7 @@ function expectDenied(reply: Reply, told: (reply: Reply) => string): void {
   expect(reply.status, told(reply)).toBe(403);
 }
 
-/** Sums of floats and averages depend on the order of adding in their last digits. */
+/** In sums of floats and in averages, the last digits depend on the order of addition. */
 function roundedIn(row: Row, names: readonly string[]): Row {
   const rounded = names
     .filter((name) => typeof row[name] === 'number' && !Number.isSafeInteger(row[name]))

@@ -8,13 +8,13 @@ const operators = '$eq $ne $gt $lt $in $notIn $between $like $includes $startsWi
   ' ',
 );
 
-/** Plausible and implausible requests about three small collections, the same for the same seed. */
+/** Plausible and implausible requests about three small collections. They only depend on the seed. */
 export class RandomRequests {
   #state: number;
   readonly #keyed: boolean;
   #lastKey = 100;
 
-  /** @param keyed records bring their keys: generated ones differ between engines after a refusal. */
+  /** @param keyed creates records with given keys, because generated keys differ between engines after a refusal. */
   constructor(seed: number, { keyed = false } = {}) {
     this.#state = seed;
     this.#keyed = keyed;

@@ -1,10 +1,13 @@
-/** Random schema documents whose entries share a small set of ids and names, so that two of them differ in every possible way. */
+/**
+ * Random schema documents whose entries share a small set of ids and names, so that two documents can differ in every
+ * possible way.
+ */
 import fc from 'fast-check';
 import type { Json } from './json.ts';
 
 const types = ['string', 'text', 'integer', 'bigInt', 'double', 'boolean', 'date', 'datetime', 'json'] as const;
 
-/** Distinct names for ids: drawn names can move from one id to another. */
+/** Gives ids distinct names. The names are shuffled, so a name can move from one id to another. */
 const named = (ids: readonly string[], names: readonly string[]): fc.Arbitrary<Json[]> =>
   fc
     .tuple(fc.subarray([...ids]), fc.shuffledSubarray([...names], { minLength: ids.length, maxLength: ids.length }))
@@ -18,7 +21,7 @@ const fieldProperties = fc.record({
   required: fc.boolean(),
 });
 
-/** A unique field of documents cannot hold JSON, which has no order. */
+/** A field of type json cannot be unique in a document, because JSON values are not sortable. */
 function toField(entry: Json, properties: Json): Json {
   const { type, title, index, unique, required } = properties;
   const isSortable = type !== 'json';
@@ -123,7 +126,7 @@ const security = fc.record({
   hooks: fc.subarray(['w1', 'w2']),
 });
 
-/** A document on top of one that has the built-in roles. */
+/** A document that extends one with the built-in roles. */
 export function randomDocument(base: Json): fc.Arbitrary<Json> {
   return fc.tuple(collections, security).map(([list, { roles, permissions, hooks }]) => {
     const own = roles.map((role, index): Json => {

@@ -3,7 +3,7 @@ export interface RawMail {
   readonly from?: string;
   readonly to?: string;
   readonly cc?: string;
-  /** Message-ID, without angle brackets. */
+  /** The Message-ID without angle brackets. */
   readonly id?: string;
   readonly inReplyTo?: string;
   readonly references?: readonly string[];
@@ -16,7 +16,7 @@ export interface RawMail {
 
 const boundary = 'part-of-the-test';
 
-/** A raw message, lines ended by CRLF. */
+/** A raw message with CRLF line ends. */
 export function makeRawMail(mail: RawMail): string {
   const { from = 'Ann <ann@example.net>', to = 'shop@example.com', subject = '', date } = mail;
   const lines = [

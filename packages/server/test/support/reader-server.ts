@@ -6,10 +6,13 @@ import { TestServer } from './scenario.ts';
 
 export interface WireReply {
   readonly status: number;
-  /** Names and values as they were sent, without Date, and with a fixed text for ids that the server has generated. */
+  /**
+   * Header names and values as they were sent, without Date, and with a fixed text instead of ids that the server has
+   * generated.
+   */
   readonly headers: readonly string[];
   readonly bytes: Buffer;
-  /** The bytes, with a fixed text for ids that the server has generated. */
+  /** The body, with a fixed text instead of ids that the server has generated. */
   readonly plain: string;
   readonly json: Json;
 }
@@ -20,7 +23,7 @@ export interface WireRequest {
   readonly body?: string | Buffer;
 }
 
-/** One connection to a server, which stays with the thread that has accepted it. */
+/** One connection to a server, which stays with the thread that accepted it. */
 export class WireConnection {
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
   readonly #port: number;
@@ -58,7 +61,7 @@ export class WireConnection {
 
 const uuid = /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}/g;
 
-/** Only what a test looks at is decoded: of most replies under load it is the status alone. */
+/** Decodes parts of a reply only when a test reads them: of most replies under load it only reads the status. */
 async function receive(reply: IncomingMessage): Promise<WireReply> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const pieces: Buffer[] = [];
@@ -85,7 +88,7 @@ async function receive(reply: IncomingMessage): Promise<WireReply> {
   };
 }
 
-/** A server on SQLite with two reader threads, when they are listening. */
+/** Starts a server on SQLite with two reader threads, and waits until both run. */
 export async function startReaderServer(env: Readonly<Record<string, string>> = {}): Promise<TestServer> {
   const server = await TestServer.start(sqlite, { env: { READERS: '2', ...env } });
   const { readers } = server.running;
@@ -93,7 +96,7 @@ export async function startReaderServer(env: Readonly<Record<string, string>> = 
   return server;
 }
 
-/** Connections that the threads of a server share among them. */
+/** Connections that are distributed over the threads of a server. */
 export function openConnections({ running }: TestServer, count = 16): WireConnection[] {
   return Array.from({ length: count }, () => new WireConnection(running.url));
 }

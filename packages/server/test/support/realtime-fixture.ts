@@ -5,12 +5,12 @@ import type { Json } from './json.ts';
 import { TestServer } from './scenario.ts';
 import { SocketClient } from './socket-client.ts';
 
-/** Posts and secrets, a clerk who sees the open posts, and those who listen: for the tests of one suite. */
+/** Posts and secrets, a clerk who sees the open posts, and realtime clients: for the tests of one suite. */
 export class RealtimeFixture {
   server!: TestServer;
   readonly #open: SocketClient[] = [];
 
-  /** Opened before the tests of the suite, and closed after them. */
+  /** Starts the server before the tests of the suite, and closes everything after them. */
   static forSuite(engine: Engine): RealtimeFixture {
     const live = new RealtimeFixture();
     beforeAll(() => live.#prepare(engine));
@@ -44,12 +44,12 @@ export class RealtimeFixture {
     await server.createKey('clerk');
   }
 
-  /** A socket of somebody who has proved who they are. */
+  /** An authenticated socket. */
   async client(who = 'admin'): Promise<SocketClient> {
     return this.#kept(await SocketClient.as(this.server, who));
   }
 
-  /** A socket that has said nothing yet. */
+  /** A socket that has not sent anything yet. */
   async connectUnauthenticated(headers: Record<string, string> = {}): Promise<SocketClient> {
     return this.#kept(await SocketClient.connect(this.server.running.url, headers));
   }
@@ -59,7 +59,7 @@ export class RealtimeFixture {
     return client;
   }
 
-  /** Events as a stream; of `nobody` without a credential. */
+  /** A stream of events; `nobody` sends no credential. */
   async listen(query: string, as = 'admin', headers: Record<string, string> = {}): Promise<EventStream> {
     const token = this.server.tokens.get(as) ?? as;
     const reply = await fetch(`${this.server.running.url}/api/realtime?${query}`, {
@@ -81,5 +81,5 @@ export class RealtimeFixture {
   }
 }
 
-/** Events by their name and key. */
+/** Events as their name and key. */
 export const formatEvents = (events: readonly Json[]): string[] => events.map(({ name, tk }) => `${name} ${tk}`);

@@ -38,7 +38,10 @@ export const collections = [
   { name: 'others', fields: [{ name: 'n', type: 'integer' }] },
 ];
 
-/** The keys of the records of one tag: a shelf of two items, a label, three papers of which the last is in the trash. */
+/**
+ * The keys of the records of one tag: a shelf with two items, a label, and three papers, the last of which is in the
+ * trash.
+ */
 export interface Given {
   readonly tag: string;
   readonly shelf: number;
@@ -47,7 +50,7 @@ export interface Given {
   readonly papers: readonly number[];
 }
 
-/** One request that is the first of a server. */
+/** A request that is the first one to a server. */
 export interface Action {
   readonly name: string;
   readonly request: (given: Given) => string;

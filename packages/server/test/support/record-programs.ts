@@ -1,4 +1,4 @@
-/** Random programs about records: mostly sensible requests, the same for the same seed. */
+/** Random programs about records: mostly valid requests, which only depend on the seed. */
 
 export const programDefinitions = [
   {
@@ -235,7 +235,7 @@ export class RecordPrograms {
     return this.#key;
   }
 
-  /** A key that was given lately, more often than not. */
+  /** A key that usually belongs to a recently created record. */
   #id(): number {
     return Math.max(1, this.#key - this.#below(30));
   }

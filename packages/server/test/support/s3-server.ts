@@ -1,6 +1,7 @@
 /**
- * A real S3-compatible server on loopback whose bucket is a folder, and whose faults a test controls. It checks signatures.
- * It lacks two operations on uploads in parts, their list and their abort, which are added here on its folder.
+ * A real S3-compatible server on loopback whose bucket is a folder, and whose faults a test controls. It checks
+ * signatures.
+ * It lacks two operations on multipart uploads, listing and aborting them, which are added here on its folder.
  */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -10,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { S3SettingGroup } from '../../src/base/s3-config.ts';
 
-/** It has no types. */
+/** The package has no type definitions. */
 const S3rver: new (options: {
   directory: string;
   silent: boolean;
@@ -22,7 +23,7 @@ export const bucket = 'test-files';
 const accessKeyId = 'S3RVER';
 export const secretAccessKey = 'S3RVER';
 
-/** What happens to a request instead of the usual: a status and a code of S3, a wait, or a closed connection. */
+/** A fault of a request: a status and a code of S3, a delay, or a closed connection. */
 export type Fault = { readonly status: number; readonly code: string } | { readonly until: Promise<void> } | 'close';
 
 export class S3Server {
@@ -31,7 +32,7 @@ export class S3Server {
   readonly requests: string[] = [];
   /** The number of requests that wait because of a fault. */
   waiting = 0;
-  /** Decides about each request; null: no fault. */
+  /** Decides about each request; null: no fault. A test can replace it. */
   fault: (request: string) => Fault | null = () => null;
   readonly #handle: (request: IncomingMessage, response: ServerResponse) => void;
   #server: Server | null = null;
@@ -52,7 +53,7 @@ export class S3Server {
     return `http://127.0.0.1:${this.#port}`;
   }
 
-  /** The settings of a server that uses the bucket. @param group what it is for. */
+  /** The settings of a server that uses the bucket. @param group the purpose of the bucket. */
   env(prefix = '', group: S3SettingGroup = 'FILES_S3'): Record<string, string> {
     return {
       [`${group}_ENDPOINT`]: this.endpoint,
@@ -63,7 +64,7 @@ export class S3Server {
     };
   }
 
-  /** Starts it, or starts it again on the same port. */
+  /** Starts the server, or starts it again on the same port. */
   async listen(): Promise<void> {
     const server = createServer((request, response) => void this.#receive(request, response));
     await new Promise<void>((resolve) => server.listen(this.#port, '127.0.0.1', resolve));
@@ -71,7 +72,7 @@ export class S3Server {
     this.#server = server;
   }
 
-  /** Ends it at once, with the requests that are under way. */
+  /** Ends the server immediately, with its running requests. */
   async kill(): Promise<void> {
     const server = this.#server;
     if (!server) return;
@@ -94,13 +95,13 @@ export class S3Server {
       .sort();
   }
 
-  /** The ids of uploads that are not complete. */
+  /** The ids of incomplete uploads. */
   uploads(): string[] {
     const folder = join(this.folder, bucket, '._S3rver_uploads');
     return readFolder(folder);
   }
 
-  /** Makes an object older. */
+  /** Changes the time of an object, so that it seems older. */
   agesBy(key: string, milliseconds: number): void {
     const path = join(this.folder, bucket, `${key}._S3rver_object`);
     const time = new Date(statSync(path).mtimeMs - milliseconds);

@@ -35,7 +35,7 @@ interface ExpectedSuccess extends ExpectedReply {
   readonly events?: readonly string[];
 }
 
-/** A refusal names its code. It emits no events, and changes nothing in the store. */
+/** A refusal has an error code. It emits no events, and changes nothing in the store. */
 export interface ExpectedRefusal extends ExpectedReply {
   readonly status: 400 | 401 | 403 | 404 | 405 | 409 | 412 | 413 | 415 | 417 | 422 | 429 | 500 | 503;
   readonly code: ErrorCode;
@@ -43,7 +43,7 @@ export interface ExpectedRefusal extends ExpectedReply {
 
 export type ExpectedOutcome = ExpectedSuccess | ExpectedRefusal;
 
-/** One sentence of the specification: a request and its outcome. */
+/** One statement of the specification: a request and its outcome. */
 export interface Scenario {
   /** A full sentence. */
   readonly name: string;
@@ -68,9 +68,9 @@ export class TestServer {
     ServerOptions,
     'syncFile' | 'clock' | 'dns' | 'mailNetwork' | 'mailSyncTimes' | 'thumbnailPool'
   >;
-  /** False if there is no user to sign in as. */
+  /** False if no user exists who could sign in. */
   readonly #signsIn: boolean;
-  /** Names of the tokens with which snapshots include further applications, by application. */
+  /** The names of tokens with which snapshots read further applications, by application. */
   readonly snapshotTokens = new Map<string, string>();
 
   private constructor(

@@ -1,4 +1,7 @@
-/** A server in a process of its own, to be killed: prints its address and runs until then. Without arguments it is only loaded. */
+/**
+ * The program of a server process that tests kill: it prints its address and runs until it is killed. Without arguments
+ * it is only loaded.
+ */
 import { readConfig } from '../../src/base/config.ts';
 import { setCheapHashing } from '../../src/identity/password.ts';
 import { startServer } from '../../src/server.ts';
@@ -8,8 +11,9 @@ if (folder !== undefined) process.stdout.write(`${await serve(folder)}\n`);
 
 async function serve(dataDir: string): Promise<string> {
   /**
-   * Settings; with `TEST_SYNC_TIMES` the times of the synchronisation of mail accounts, with `TEST_CLOCK_AHEAD` milliseconds that
-   * its clock is ahead, with `TEST_FULL_HASHING` passwords whose hashes cost as much as those of `tablinum start`.
+   * Settings. `TEST_SYNC_TIMES`: the times of the synchronisation of mail accounts. `TEST_CLOCK_AHEAD`: milliseconds by
+   * which its clock is
+   * ahead. `TEST_FULL_HASHING`: password hashes cost as much as those of `tablinum start`.
    */
   const {
     TEST_SYNC_TIMES: mailSyncTimes,
@@ -32,7 +36,7 @@ async function serve(dataDir: string): Promise<string> {
     READERS: '0',
     ...settings,
   });
-  // A server with a clock of its own has no reader threads.
+  // A server with its own clock has no reader threads.
   const clock = Number(ahead) === 0 ? {} : { clock: { now: () => Date.now() + Number(ahead) } };
   return (await startServer({ config, mailSyncTimes, ...clock })).url;
 }

@@ -5,7 +5,7 @@ import { type ClientRequest, sendRequest } from './http-client.ts';
 import type { Json } from './json.ts';
 import { serverProgram } from './server-program.ts';
 
-/** A server in a process of its own, with an admin's token. */
+/** A server in a separate process, with a token of an administrator. */
 export class ServerProcess {
   readonly url: string;
   token = '';
@@ -16,7 +16,7 @@ export class ServerProcess {
     this.url = url;
   }
 
-  /** @param flags of Node. */
+  /** @param flags command-line options of Node. */
   static async start(
     store: Store,
     env: Readonly<Record<string, unknown>> = {},
@@ -43,12 +43,12 @@ export class ServerProcess {
     return server;
   }
 
-  /** The reply; null where the server is gone. */
+  /** The reply; null if the server has ended. */
   async call(action: string, body?: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Response | null> {
     return fetch(this.#urlOf(action), this.#describe(body, headers)).catch(() => null);
   }
 
-  /** The reply's data; null where the server is gone. Takes a third of the processor time of {@link call}. */
+  /** The data of the reply; null if the server has ended. Takes a third of the processor time of {@link call}. */
   async data(action: string, body?: unknown): Promise<Json> {
     const reply = await sendRequest(this.#urlOf(action), this.#describe(body)).catch(() => null);
     return reply?.text ? JSON.parse(reply.text).data : null;
@@ -75,12 +75,12 @@ export class ServerProcess {
     return this.#megabytes('VmRSS');
   }
 
-  /** What it has held in memory at most since it began, in MB; null where the system does not tell. */
+  /** The maximum memory that it has used since its start, in MB; null if the system does not report this. */
   get peakMemory(): number | null {
     return existsSync('/proc/self/status') ? this.#megabytes('VmHWM') : null;
   }
 
-  /** Milliseconds that it has used of the processors since it began. */
+  /** The processor time that it has used since its start, in milliseconds. */
   get processorTime(): number {
     const fields = readFileSync(`/proc/${this.#child.pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
     return 10 * (Number(fields[11]) + Number(fields[12]));
@@ -91,7 +91,7 @@ export class ServerProcess {
     return Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)![1]) / 1024;
   }
 
-  /** Ends it at once, without a word. Nothing happens if it has ended. */
+  /** Kills it immediately. Does nothing if it has already ended. */
   async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     const exit = new Promise<void>((resolve) => this.#child.once('exit', () => resolve()));

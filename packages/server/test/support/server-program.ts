@@ -2,12 +2,12 @@ import { fileURLToPath } from 'node:url';
 
 const pathOf = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 
-/** Programs of servers in processes of their own, which tests kill. */
+/** Programs of server processes that tests kill. */
 export const serverProgram = {
-  /** Prepare Node for programs that import sources of the server: they start with two thirds of the processor time. */
+  /** Options of Node for programs that import sources of the server: they need a third less processor time to start. */
   flags: ['--import', new URL('../../bin/tablinum.js', import.meta.url).href],
   source: pathOf('server-process-main.ts'),
-  /** Where the global setup bundles the source, as `tablinum start` is bundled. */
+  /** The folder in which the global setup bundles the source, like the bundle of `tablinum start`. */
   folder: pathOf('../../dist-test'),
   bundled: pathOf('../../dist-test/server-process-main.js'),
 } as const;

@@ -1,7 +1,7 @@
 export const rootEmail = 'root@example.com';
 export const rootPassword = 'correct horse battery';
 
-/** The settings of servers in tests, unless a test sets others. */
+/** The default settings of servers in tests. */
 export const serverSettings = {
   PORT: '0',
   APP_KEY: 'a key for tests only, long enough to be quiet',
@@ -13,11 +13,11 @@ export const serverSettings = {
   RATE_LIMIT_SIGN_IN: 'off',
   // Tests of reader threads set this to 2.
   READERS: '0',
-  // Tests of mail accounts that are synchronised with a server of their own set this to on.
+  // Tests that synchronise mail accounts with their own mail server set this to on.
   MAIL_SYNC: 'off',
   // The PostgreSQL of the tests does not wait for the disk.
   DATABASE_DURABILITY: 'unchecked',
-  // No test asks name servers; those that need records have a resolver of their own.
+  // Tests do not query real name servers; those that need records have their own resolver.
   MAIL_DNS: 'off',
 } as const;
 

@@ -3,7 +3,7 @@ import { TestServer } from './scenario.ts';
 
 export const shopHeaders = { 'x-app': 'shop' };
 
-/** A server with the application `shop`, its admin signed in as `shopAdmin`, and two orders in it. */
+/** A server with the application `shop` and two orders in it. Its administrator is signed in as `shopAdmin`. */
 export async function startShopServer(engine: Engine, env: Record<string, string> = {}): Promise<TestServer> {
   const server = await TestServer.start(engine, { env });
   await server.data('POST /api/applications:create', { body: { name: 'shop', displayName: 'The shop' } });
@@ -23,6 +23,6 @@ export async function signInToShop(server: TestServer): Promise<void> {
   server.tokens.set('shopAdmin', token as string);
 }
 
-/** The list of its orders, as somebody. */
+/** The list of the orders, as a certain caller. */
 export const listOrders = (server: TestServer, as = 'shopAdmin'): ReturnType<TestServer['call']> =>
   server.call('GET /api/orders:list', { as, headers: shopHeaders });

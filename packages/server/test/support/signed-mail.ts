@@ -21,7 +21,7 @@ export function createSigningKey(domain: string, { bits = 2048, selector = 'key'
   return { domain, selector, privateKey, name: `${selector}._domainkey.${domain}`, record };
 }
 
-/** A key whose record a resolver has. */
+/** Creates a key and adds its record to a resolver. */
 export function publishKey(
   dns: MapResolver,
   domain: string,

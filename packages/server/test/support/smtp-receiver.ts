@@ -4,14 +4,14 @@ import { SMTPServer } from 'smtp-server';
 export interface ReceivedMail {
   readonly from: string;
   readonly to: readonly string[];
-  /** Headers and text, as they came. */
+  /** Headers and text, as they were received. */
   readonly raw: string;
 }
 
-/** A mail server on loopback that keeps what it is given. */
+/** A mail server on loopback that stores the messages that it receives. */
 export class SmtpReceiver {
   readonly received: ReceivedMail[] = [];
-  /** How long it takes to accept a mail, in milliseconds. */
+  /** The delay before it accepts a message, in milliseconds. */
   delay = 0;
   readonly #server: SMTPServer;
   url = '';
@@ -41,7 +41,7 @@ export class SmtpReceiver {
     return box;
   }
 
-  /** The texts of mails, with soft line breaks taken out. */
+  /** The texts of messages, without soft line breaks. */
   get texts(): string[] {
     return this.received.map(({ raw }) => raw.replaceAll('=\r\n', '').replaceAll('=3D', '='));
   }

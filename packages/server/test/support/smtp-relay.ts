@@ -8,15 +8,16 @@ import {
 } from 'smtp-server';
 import { getSharedCertificate, type MailCertificate } from './mail-certificate.ts';
 
-/** Where a fault may occur: `address` is the recipient, and for `mail` and `data` the sender. */
+/** The step at which a fault may occur. `address` is the recipient, and the sender in `mail` and `data`. */
 export interface RelayStep {
   readonly step: 'connect' | 'auth' | 'mail' | 'rcpt' | 'data';
   readonly address: string;
 }
 
 /**
- * What a relay does wrong. A reply is sent as it is. The connection can be dropped instead, without a reply; at `data`,
- * `isDelivered` says whether the message was delivered before.
+ * A fault of the relay: a reply that is sent as it is, or a dropped connection without a reply; at `data`,
+ * `isDelivered` says whether the
+ * message was delivered before.
  */
 export type RelayFault =
   | { readonly code: number; readonly message: string }
@@ -34,12 +35,12 @@ export interface RelayedMessage {
 }
 
 export interface SmtpRelayOptions {
-  /** The LMTP port of Dovecot, which receives what is addressed to example.test; without it messages are only recorded. */
+  /** The LMTP port of Dovecot, which gets all messages to example.test; without it, messages are only recorded. */
   readonly lmtpPort?: number;
-  /** By user name: the password, or the access token for XOAUTH2. */
+  /** The password, or the access token for XOAUTH2, by user name. */
   readonly users?: Readonly<Record<string, string>>;
   readonly certificate?: MailCertificate;
-  /** Bytes of a message, announced with SIZE; unlimited without it. */
+  /** The maximum size of a message in bytes, announced with SIZE; unlimited by default. */
   readonly size?: number;
   readonly maxRecipients?: number;
   readonly authMethods?: readonly string[];
@@ -51,14 +52,14 @@ export interface SmtpRelayOptions {
 
 /** An SMTP submission server on loopback with faults that a test chooses. */
 export interface SmtpRelay {
-  /** STARTTLS, as port 587 of a real server. */
+  /** The port with STARTTLS, like port 587 of a real server. */
   readonly port: number;
-  /** TLS from the beginning, as port 465 of a real server. */
+  /** The port with TLS from the beginning, like port 465 of a real server. */
   readonly tlsPort: number;
   readonly certificate: MailCertificate;
   /** Every message that was accepted, also if the connection was dropped afterwards. */
   readonly received: readonly RelayedMessage[];
-  /** Is called at each step; null lets the step succeed. A test replaces it. */
+  /** Called at each step; null lets the step succeed. A test can replace it. */
   fault: (step: RelayStep) => RelayFault | null;
   /** Waits until `count` messages have been accepted. */
   waitForMessages(count: number): Promise<void>;

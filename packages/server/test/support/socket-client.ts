@@ -4,7 +4,7 @@ import type { TestServer } from './scenario.ts';
 
 const patienceMilliseconds = 40_000;
 
-/** A client of `/api/realtime` that keeps what it hears. */
+/** A client of `/api/realtime` that stores all messages that it receives. */
 export class SocketClient {
   readonly socket: WebSocket;
   readonly heard: Json[] = [];
@@ -31,7 +31,7 @@ export class SocketClient {
     return client;
   }
 
-  /** Connected and authenticated with a token of the server's, by its name. */
+  /** Connects, and authenticates with a token of the server, by its name. */
   static async as(server: TestServer, who = 'admin', app?: string): Promise<SocketClient> {
     const client = await SocketClient.connect(server.running.url);
     client.send({ type: 'authenticate', token: server.tokens.get(who) ?? who, ...(app && { app }) });
@@ -43,18 +43,18 @@ export class SocketClient {
     this.socket.send(typeof message === 'string' ? message : JSON.stringify(message));
   }
 
-  /** Subscribes; returns what was answered. */
+  /** Subscribes. @returns the reply. */
   async subscribe(id: string, resource: string, more: object = {}): Promise<Json> {
     this.send({ type: 'subscribe', id, resource, ...more });
     return this.next((message) => message.id === id && (message.type === 'subscribed' || message.type === 'error'));
   }
 
-  /** The first message that fits, also one that was heard already. */
+  /** Waits for the first message that matches, including those that were received before. */
   async next(fits: (message: Json) => boolean): Promise<Json> {
     return this.until(() => this.heard.find(fits));
   }
 
-  /** The events of a subscription, when there are so many. */
+  /** Waits until a subscription has received this number of events. @returns the events. */
   async events(id: string, count: number): Promise<Json[]> {
     return this.until(() => {
       const events = this.eventsNow(id);
@@ -71,7 +71,7 @@ export class SocketClient {
     await this.end();
   }
 
-  /** The code with which the socket was closed. */
+  /** Waits until the socket is closed. @returns the close code. */
   async end(): Promise<number> {
     return this.until(() => this.closed ?? undefined);
   }

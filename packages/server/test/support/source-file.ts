@@ -5,7 +5,7 @@ import type { OpenBlob } from '../../src/base/blob-store.ts';
 import { openTable } from '../../src/transfer/read/open-table.ts';
 import type { SourceCell, SourceRow, TableOptions, TableSource } from '../../src/transfer/read/table-source.ts';
 
-/** Bytes that are read in pieces of a size. */
+/** Bytes that are read in pieces of a certain size. */
 export function toBlob(content: string | Uint8Array, pieceSize = 65_536): OpenBlob {
   const bytes = Buffer.from(content as Uint8Array);
   return {
@@ -23,7 +23,7 @@ export async function readRows(source: TableSource): Promise<SourceRow[]> {
   return rows;
 }
 
-/** The header and the cells of a file. */
+/** Reads the header and the cells of a file. */
 export async function readTable(
   content: string | Uint8Array,
   options?: TableOptions,

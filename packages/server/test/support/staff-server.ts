@@ -3,13 +3,15 @@ import { TestServer } from './scenario.ts';
 
 export const staffPassword = 'correct horse battery';
 
-/** Whether the caller is who it says, under which role. */
+/** Requests the identity and role of a caller. */
 export const checkRole = (server: TestServer, as: string, role?: string): ReturnType<TestServer['call']> =>
   server.call('GET /api/auth:check', { as, ...(role !== undefined && { headers: { 'x-role': role } }) });
 
 /**
- * A server with people of all kinds, and posts written by some of them.
- * User 1 is the only admin; 2 the keeper, who may configure; 3 the clerk, who may write users; 4 to 6 plain ones; 7 may configure too.
+ * A server with users of all kinds, and posts by some of them.
+ * User 1 is the only administrator; 2 is the keeper, who may change definitions; 3 is the clerk, who may write users; 4
+ * to 6 have no
+ * special permissions; 7 may change definitions too.
  */
 export async function startStaffServer(engine: Engine): Promise<TestServer> {
   const server = await TestServer.start(engine);

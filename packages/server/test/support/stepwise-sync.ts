@@ -17,12 +17,12 @@ import type { TestServer } from './scenario.ts';
 
 const times = { ...defaultSyncTimes, minConnectionMilliseconds: 0, massLossMilliseconds: 0, retryMilliseconds: 0 };
 
-/** Thrown between two commands, it ends the connection. */
+/** An error that ends the connection if it is thrown between two commands. */
 export const droppedConnection = (): Error =>
   Object.assign(new Error('The connection was dropped.'), { code: 'NoConnection' });
 
 export class StepwiseSync {
-  /** Called before each command, with its name, and before the reply to one that stores a message. */
+  /** Called with the name of a command before each command, and before the reply to a command that stores a message. */
   before: (command: string) => Promise<void> = async () => {};
   readonly #server: TestServer;
   readonly #account: MailAccount;
@@ -36,7 +36,7 @@ export class StepwiseSync {
     this.#capabilities = capabilities;
   }
 
-  /** Works on one connection until nothing is left to do, or a test drops the connection. */
+  /** Synchronises on one connection until nothing is left to do, or until a test drops the connection. */
   async run(): Promise<void> {
     const sync = this.#createSync();
     try {

@@ -1,8 +1,9 @@
 /**
- * Stores as earlier versions of the server wrote them, in `test/fixtures/stores`. One file for each version and engine: the
- * files of DATA_DIR, a dump of the PostgreSQL database, and what that version replied to {@link readings}.
+ * Stores as earlier versions of the server wrote them, in `test/fixtures/stores`. There is one file for each version
+ * and engine: the
+ * files of DATA_DIR, a dump of the PostgreSQL database, and the replies of that version to {@link readings}.
  *
- * `MAKE_STORE_FIXTURE=0.1.0-1 npx vitest run store-upgrades` writes them with the present version.
+ * `MAKE_STORE_FIXTURE=0.1.0-1 npx vitest run store-upgrades` writes the files with the current version.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -19,11 +20,11 @@ import type { TestServer } from './scenario.ts';
 import { shopHeaders } from './shop-server.ts';
 
 export interface StoreFixture {
-  /** Paths below DATA_DIR, and their bytes in base64. */
+  /** The files by their path below DATA_DIR, in base64. */
   readonly files: Readonly<Record<string, string>>;
   /** SQL that creates the schemas of PostgreSQL; null on SQLite. */
   readonly dump: string | null;
-  /** What the version replied to the {@link readings}, without `meta`. */
+  /** The replies of that version to the {@link readings}, without `meta`. */
   readonly replies: Readonly<Record<string, Json>>;
   /** A token of an API key with the role editor. */
   readonly token: string;
@@ -31,7 +32,10 @@ export interface StoreFixture {
 
 const folder = fileURLToPath(new URL('../fixtures/stores/', import.meta.url));
 
-/** What is compared before and after an upgrade: the path below /api, in `main` or the application `shop`. */
+/**
+ * Requests whose replies are compared before and after an upgrade: the path below /api, in `main` or the application
+ * `shop`.
+ */
 export const readings = [
   'albums:list?appends=artist,tags&sort=id',
   'artists:list?sort=id&appends=albums',
@@ -61,7 +65,7 @@ export async function takeReadings(server: TestServer): Promise<Record<string, J
   return replies;
 }
 
-/** Fills a server with something of everything that is stored. @returns a token of an API key with the role editor. */
+/** Fills a server with data of every kind that can be stored. @returns a token of an API key with the role editor. */
 export async function fillStore(server: TestServer): Promise<string> {
   const make = (action: string, body: unknown): Promise<Json> => server.data(`POST /api/${action}`, { body });
   await make('collections:apply', [
@@ -149,7 +153,7 @@ export function writeStoreFixture(
   writeFileSync(pathOf(version, engine), gzipSync(JSON.stringify({ files, dump, ...parts }), { level: 9 }));
 }
 
-/** A database as SQL, without the lines that begin with a backslash, which are commands of psql. */
+/** A dump as SQL, without the lines that begin with a backslash, which are commands of psql. */
 export function dumpDatabase(url: string): string {
   const options = ['--no-owner', '--no-privileges', '--inserts', '--rows-per-insert=100', '--no-comments', url];
   const { stdout, stderr, status } = spawnSync('pg_dump', options, { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 });
@@ -161,7 +165,7 @@ export function readStoreFixture(version: string, engine: Engine): StoreFixture 
   return JSON.parse(gunzipSync(readFileSync(pathOf(version, engine))).toString()) as StoreFixture;
 }
 
-/** An engine whose store is that of a fixture. */
+/** An engine that starts with the store of a fixture. */
 export function openStoreFixture(engine: Engine, { files, dump }: StoreFixture): Engine {
   const open = async (): Promise<Store> => {
     const store = await engine.store();

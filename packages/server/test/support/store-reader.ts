@@ -4,7 +4,9 @@ import pg from 'pg';
 import { mainStoreName } from '../../src/open-stores.ts';
 import type { Store } from './engines.ts';
 
-/** Reads the store of the application `main` while a server in another process uses it, or after the server was killed. */
+/**
+ * Reads the store of the application `main` while a server in another process uses it, or after that server was killed.
+ */
 export interface StoreReader {
   /** The first column of the first row, as a number. */
   readNumber(text: string): Promise<number>;

@@ -2,23 +2,29 @@ import type { Application } from '../../src/applications/application.ts';
 import { serialiseCollection } from '../../src/collections/serialise-definition.ts';
 import { listColumnFields, type Registry } from '../../src/schema/registry.ts';
 
-/** Tables that stand in no registry. What is left out moves by itself: the log's cursors, the journal, kept replies. */
+/**
+ * Tables that are not in a registry. Some columns and tables are left out because they change on their own: event
+ * cursors, the journal,
+ * and stored replies.
+ */
 const ownTables: readonly (readonly [table: string, columns: readonly string[]])[] = [
   ['_meta', ['version', 'schema_version']],
   ['_collections', ['id', 'name', 'title', 'description', 'options', 'table_name']],
   ['_fields', ['id', 'collection_id', 'name', 'definition', 'facts']],
   ['_history', ['id', 'collection_id', 'tk', 'action', 'changes']],
 ];
-/** Noted in passing, whatever becomes of the request: a login slides on as it is used. */
+/** Columns that are updated even by refused requests: for example, the expiry of a login moves each time it is used. */
 const notedInPassing = new Set(['apiKeys.lastUsedAt', 'logins.lastUsedAt', 'logins.expiresAt']);
-/** Queues that background work empties whenever it gets to them. */
+/** Queues that background work empties at any time. */
 const backgroundQueues = new Set(['mailChecks']);
-/** SQLite joins 500 at most. */
+/** SQLite can join at most 500 SELECTs. */
 const tablesAtOnce = 200;
 
 /**
- * Everything that a refused request must leave as it was, as one text: the definitions that this server goes by, and every
- * row of every table, hidden columns and the trash included. Read past the wire: a refusal takes two of them.
+ * Everything that a refused request must not change, as one text: the definitions that this server uses, and every row
+ * of every
+ * table, including hidden columns and the trash. It is read directly from the store, because each refusal needs two
+ * snapshots.
  */
 export async function readStoreSnapshot({ database, registry }: Application): Promise<string> {
   const definitions = registry.all().map((collection) => JSON.stringify(serialiseCollection(collection, true)));
@@ -32,7 +38,10 @@ export async function readStoreSnapshot({ database, registry }: Application): Pr
   return [...definitions, ...rows.sort()].join('\n');
 }
 
-/** Each change of a definition makes a new registry. Compiling the statements takes as long as running them. */
+/**
+ * Cached by registry: each change of a definition creates a new one. Compiling the statements takes as long as running
+ * them.
+ */
 const knownStatements = new WeakMap<Registry, readonly string[]>();
 
 function compileStatements(registry: Registry, isPostgres: boolean): string[] {

@@ -1,4 +1,7 @@
-/** Many stored e-mails without the time that parsing them takes: a corpus is parsed once, and its copies have identities of their own. */
+/**
+ * Many stored e-mails without the time that parsing them takes: a corpus is parsed once, and its copies have different
+ * identities.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BlobStore } from '../../src/base/blob-store.ts';
@@ -23,7 +26,7 @@ export const discardingBlobStore: BlobStore = {
   scopes: async () => [],
 };
 
-/** Parsed messages of a folder of raw ones; where there is none, made ones. */
+/** The parsed messages of a folder of raw ones; without a folder, generated messages. */
 export async function parseCorpus(folder: string | null, most: number): Promise<readonly ParsedMail[]> {
   const raws =
     folder === null
@@ -38,7 +41,7 @@ export async function parseCorpus(folder: string | null, most: number): Promise<
   return parsed;
 }
 
-/** A pool that has parsed its messages already. */
+/** A parser pool that returns messages that were parsed before. */
 export function fakeParser(parsed: (raw: Uint8Array) => ParsedMail): ParsePool {
   return {
     parse: async (raw: Uint8Array) => parsed(raw),
@@ -46,12 +49,16 @@ export function fakeParser(parsed: (raw: Uint8Array) => ParsedMail): ParsePool {
   } as Pick<ParsePool, 'parse' | 'identify'> as ParsePool;
 }
 
-/** Flags of the copy of that number. */
+/** The flags of the copy with a number. */
 export function makeMailFlags(number: number): MailFlags {
   return { read: number % 50 !== 0, starred: number % 200 === 0, answered: false, draft: false };
 }
 
-/** Stores copies of parsed messages in an account, a minute of received time apart. Returns messages a second. */
+/**
+ * Stores copies of parsed messages in an account, received a minute apart.
+ *
+ * @returns the number of messages per second.
+ */
 export async function storeMailCopies(
   server: { readonly running: RunningServer },
   account: MailAccount,
@@ -86,7 +93,7 @@ export async function storeMailCopies(
   return count / ((performance.now() - begun) / 1000);
 }
 
-/** The same message once more, in threads of its own. */
+/** A copy of a message, in separate threads. */
 function copyMail(mail: ParsedMail, copy: number, identity: string): ParsedMail {
   const other = (id: string): string => `${copy}.${id}`;
   return {

@@ -16,7 +16,7 @@ export const fastTimes: Partial<SyncTimes> = {
   massLossMilliseconds: 0,
 };
 
-/** What a message of a mailbox is compared by. */
+/** The parts of a message of a mailbox that are compared. */
 export interface ListedMessage {
   readonly uid: number;
   readonly messageId: string;
@@ -72,7 +72,7 @@ export class SyncWorld {
     return waitFor(async () => (await this.readAccount()).status === 'live', 'the account to be live', milliseconds);
   }
 
-  /** Another mail program of the user. It is closed with the world. */
+  /** Another mail program of the user. It is closed together with this object. */
   async openClient(): Promise<ImapFlow> {
     const client = await openClient(this.dovecot, this.user);
     this.#clients.push(client);
@@ -221,8 +221,9 @@ function formatFlags(flags: readonly unknown[]): string {
 }
 
 /**
- * What differs; empty if nothing does. Copies of one message may have different flags, and an e-mail only has one set of them: the
- * flags of messages that exist more than once are not compared.
+ * The differences; empty if there are none. If a message has several copies, their flags are not compared: copies may
+ * have different
+ * flags, but an e-mail only has one set of them.
  *
  * @param placements path, UID, Message-ID and flags as stored.
  */

@@ -1,4 +1,4 @@
-/** A server in a process of its own that synchronises accounts of a Dovecot, to be measured and killed. */
+/** A server in a separate process that synchronises accounts of a Dovecot, for tests that measure or kill it. */
 import { chownSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SyncTimes } from '../../src/mail/sync/sync-services.ts';
@@ -34,7 +34,7 @@ export function untilAllLive(server: ServerProcess, count: number, milliseconds 
   );
 }
 
-/** Puts raw messages into the inbox of a user, a minute of time apart. The user must have received mail before. */
+/** Adds raw messages to the inbox of a user, a minute apart. The user must already have received mail. */
 export function fillInbox(dovecot: Dovecot, user: string, messages: readonly (string | Buffer)[]): void {
   const { uid, gid } = statSync(dovecot.maildir(user));
   const folder = join(dovecot.maildir(user), 'cur');

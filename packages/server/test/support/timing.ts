@@ -1,6 +1,7 @@
 /**
- * Milliseconds of the processor that this process spends, in all its threads, until the work is done. What other
- * processes do meanwhile does not count.
+ * The processor time in milliseconds that this process uses, in all its threads, until the work is done. Other
+ * processes do not
+ * affect it.
  */
 export async function measureProcessorTime(work: () => unknown): Promise<number> {
   const before = process.cpuUsage();
@@ -9,7 +10,10 @@ export async function measureProcessorTime(work: () => unknown): Promise<number>
   return (user + system) / 1000;
 }
 
-/** The medians of two kinds of work in milliseconds, taken in turns so that a busy machine slows both alike. */
+/**
+ * The median times of two kinds of work in milliseconds, measured alternately, so that a busy machine slows both
+ * equally.
+ */
 export async function compareDurations(
   one: () => Promise<unknown>,
   other: () => Promise<unknown>,
@@ -26,7 +30,10 @@ export async function compareDurations(
   return [first!, second!];
 }
 
-/** The least of the milliseconds that some rounds of a work take: what else the machine does makes the others longer. */
+/**
+ * The shortest time of several rounds of some work in milliseconds: other work of the machine makes the other rounds
+ * longer.
+ */
 export async function measureFastest(round: () => Promise<number>, rounds = 4): Promise<number> {
   const times: number[] = [];
   for (let made = 0; made < rounds; made += 1) times.push(await round());

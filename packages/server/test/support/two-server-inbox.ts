@@ -7,11 +7,11 @@ import { hour, MovingClock } from './moving-clock.ts';
 import { makeRawMail } from './raw-mail.ts';
 import { TestServer } from './scenario.ts';
 
-/** Conversations of ann's account that two servers with one clock look after. */
+/** Conversations of ann's account on two servers that share a clock. */
 export class TwoServerInbox {
   readonly clock = new MovingClock();
   server!: TestServer;
-  /** Another server on the same store; the same one where only one process can use the store. */
+  /** Another server on the same store; the same server if only one process can use the store. */
   second!: TestServer;
   #store!: Store;
 
@@ -39,11 +39,11 @@ export class TwoServerInbox {
 
   readonly get = (id: number): Promise<Json> => this.server.data(`GET /api/conversations/${id}`, { as: 'ann' });
 
-  /** Both servers at once do what is due: snoozes and reminders. */
+  /** Runs the due background work (snoozes and reminders) on both servers at the same time. */
   readonly runDue = (): Promise<unknown> =>
     Promise.all([this.server, this.second].map(({ running }) => running.applications.main.mail.snoozes.runNow()));
 
-  /** The conversations of the notifications of a kind. */
+  /** The conversations that notifications of a certain kind are about. */
   readonly listNotified = async (kind: string, as = 'ann'): Promise<number[]> =>
     (await this.server.data('GET /api/mailNotifications?sort=id', { as }))
       .filter((each: Json) => each.kind === kind)
@@ -56,7 +56,7 @@ export class TwoServerInbox {
         changes.filter(({ field }: Json) => field === name).map(({ before, after }: Json) => [before, after, actor]),
     );
 
-  /** Delivers an answer to a conversation. @returns the key of the e-mail. */
+  /** Delivers a reply to a conversation. @returns the key of the e-mail. */
   readonly answer = (id: number, more: Parameters<typeof makeRawMail>[0] = {}): Promise<number> =>
     deliverRawMail(
       this.server,

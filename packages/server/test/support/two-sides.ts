@@ -1,4 +1,4 @@
-/** Accounts whose mail is here and on a mail server that exists in memory. */
+/** Accounts whose mail is stored here and on a mail server in memory. */
 import { afterAll, beforeAll } from 'vitest';
 import { createReader } from '../../src/database/run-statement.ts';
 import { sql } from '../../src/database/sql.ts';
@@ -43,7 +43,7 @@ export class TwoSides {
   readonly find = async (account: number, subject: string): Promise<Json> =>
     (await this.list(account)).find((each) => each.subject === subject);
 
-  /** What the mail server must still be told. */
+  /** The queued operations for the mail server. */
   readonly operations = async (account: number): Promise<unknown[][]> => {
     const { database } = this.server.running.applications.main;
     const rows = await createReader(database)(

@@ -1,4 +1,4 @@
-/** Connections to mail servers on loopback, which end with the test that opened them. */
+/** Connections to mail servers on loopback, which are closed after the test that opened them. */
 import { afterEach } from 'vitest';
 import type { ConnectServices } from '../../src/mail/connect/connect-services.ts';
 import { openImap } from '../../src/mail/connect/open-imap.ts';
@@ -11,7 +11,7 @@ import { type SmtpRelay, type SmtpRelayOptions, startSmtpRelay } from './smtp-re
 
 /** What {@link useConnections} gives to the tests of a file. */
 export interface Connections {
-  /** Of every server that is started here. */
+  /** The certificate of every server that is started here. */
   readonly certificate: MailCertificate;
   readonly services: ConnectServices;
   faultyImap(options?: FaultyImapOptions): Promise<FaultyImap>;

@@ -6,18 +6,21 @@ import { TestServer } from './scenario.ts';
 import { WebhookReceiver } from './webhook-receiver.ts';
 
 export const webhookUrl = 'https://example.com/hook';
-/** A webhook that can be saved. */
+/** A valid webhook. */
 export const validWebhook = { url: webhookUrl, events: ['orders.*'], role: 'viewer' };
-/** A secret that is brought along. */
+/** A secret that is provided when the webhook is created. */
 export const providedSecret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 
-/** Orders and others, a clerk who sees some of the orders, and a receiver that hears of them: for the tests of one suite. */
+/**
+ * Orders and other collections, a clerk who sees some of the orders, and a receiver of webhooks: for the tests of one
+ * suite.
+ */
 export class WebhookFixture {
   readonly clock = new MovingClock();
   server!: TestServer;
   receiver!: WebhookReceiver;
 
-  /** Opened before the tests of the suite, and closed after them. */
+  /** Starts server and receiver before the tests of the suite, and closes them after these. */
   static forSuite(engine: Engine): WebhookFixture {
     const shop = new WebhookFixture();
     beforeAll(() => shop.#open(engine));
@@ -52,7 +55,7 @@ export class WebhookFixture {
     await server.createKey('viewer');
   }
 
-  /** A webhook of its own path, so that tests do not hear each other's messages. */
+  /** Creates a webhook with its own path, so that tests do not receive each other's messages. */
   createWebhook(path: string, more: object = {}): Promise<{ id: number; secret: string }> {
     return this.server.data('POST /api/webhooks:create', {
       body: { ...validWebhook, url: this.receiver.url(path), ...more },
@@ -67,7 +70,7 @@ export class WebhookFixture {
     return this.server.data('POST /api/orders:create', { body });
   }
 
-  /** Looks for due deliveries now, by the clock of the suite. */
+  /** Sends due deliveries now, according to the clock of the suite. */
   wake(): void {
     this.server.running.applications.main.webhooks.wake(0);
   }
@@ -76,14 +79,14 @@ export class WebhookFixture {
     return this.server.data(`GET /api/webhooks/${id}/deliveries:list?sort=id&pageSize=1000`);
   }
 
-  /** Until so many deliveries of a webhook have come to a status. */
+  /** Waits until this number of deliveries of a webhook have a certain status. */
   async waitForStatus(id: number, status: string, count = 1): Promise<void> {
     await expect
       .poll(async () => (await this.listDeliveries(id)).filter((each) => each.status === status).length)
       .toBe(count);
   }
 
-  /** The first delivery and those after it, once so many tries of it have been noted. */
+  /** Waits until this number of attempts of the first delivery were recorded. @returns all deliveries. */
   async waitForAttempts(id: number, tries: number): Promise<Json[]> {
     const tried = async (): Promise<number> => {
       const [delivery] = await this.listDeliveries(id);

@@ -10,14 +10,14 @@ export interface ReceivedWebhook {
   readonly body: Json;
 }
 
-/** What a receiver does with a message; by default it says that it has it. */
+/** How a receiver replies to a message; by default it accepts it. */
 export type ReceiverBehaviour = (response: ServerResponse, received: ReceivedWebhook) => void;
 
 export const acceptMessage: ReceiverBehaviour = (response) => response.writeHead(204).end();
 export const failMessage: ReceiverBehaviour = (response) => response.writeHead(500).end('the receiver is broken\u0000');
 export const neverAnswer: ReceiverBehaviour = () => {};
 
-/** A receiver of webhooks on loopback, which servers reach through OUTBOUND_ALLOW=127.0.0.1. */
+/** A receiver of webhooks on loopback, which servers can reach because of OUTBOUND_ALLOW=127.0.0.1. */
 export class WebhookReceiver {
   readonly received: ReceivedWebhook[] = [];
   readonly #server: Server;
@@ -48,7 +48,7 @@ export class WebhookReceiver {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}${path}`;
   }
 
-  /** The messages sent to a path, once there are so many. */
+  /** Waits until this number of messages was sent to a path. @returns the messages. */
   async messages(path: string, count: number): Promise<ReceivedWebhook[]> {
     const at = (): ReceivedWebhook[] => this.received.filter((each) => each.path === path);
     await expect.poll(() => at().length).toBeGreaterThanOrEqual(count);

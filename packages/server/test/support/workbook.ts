@@ -1,8 +1,8 @@
-/** An independent reader of XLSX files: the central directory of the ZIP file, and the XML of the sheets. */
+/** An independent parser of XLSX files: it reads the central directory of the ZIP file, and the XML of the sheets. */
 import { inflateRawSync } from 'node:zlib';
 import { Parser } from 'htmlparser2';
 
-/** A cell as its XML holds it. */
+/** A cell as it is in the XML. */
 export interface SheetCell {
   /** `n` for numbers, `b` for booleans, `inlineStr` for texts. */
   readonly type: string;

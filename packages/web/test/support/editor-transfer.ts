@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 
-/** Dispatches what a browser dispatches when the user pastes or drops. Its text runs in the page. */
+/** Dispatches the same event as a browser when the user pastes or drops. This source runs in the page. */
 const transferSource = `({ type, texts, png }) => {
   const element = document.querySelector('[role=textbox][aria-label=Text]');
   const carried = new DataTransfer();
@@ -18,7 +18,7 @@ const transferSource = `({ type, texts, png }) => {
   );
 }`;
 
-/** Pastes or drops texts, by their media types, and a picture into the text that is being written. */
+/** Pastes or drops texts, by their media types, and a picture into the editor of a message. */
 export function transferToEditor(
   page: Page,
   type: 'paste' | 'drop',

@@ -1,4 +1,6 @@
-/** A server whose mail accounts are put into any state, and mail servers that fail in the ways that pages must explain. */
+/**
+ * A server whose mail accounts can be set to any state, and mail servers that fail in the ways that pages must explain.
+ */
 import { type AccountState, setAccountState } from '../../../server/src/database/mail/problem-rows.ts';
 import {
   MailServerProblem,
@@ -27,7 +29,7 @@ export async function setState(server: TestServer, account: number, state: Accou
   });
 }
 
-/** A problem with its usual sentences, as an account stores it. */
+/** A problem with its default texts, as an account stores it. */
 export function describeProblem(
   code: ProblemCode,
   context: Partial<ProblemContext> = {},

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A mail provider on loopback whose authorization server accepts every sign-in at once. */
+/** A mail provider on loopback whose authorization server immediately accepts every sign-in. */
 export class MailProvider {
   /** The access token that is valid now. */
   token = '';
@@ -25,7 +25,7 @@ export class MailProvider {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** From now on the tokens that were given are not valid any more. */
+  /** Revokes all tokens that were issued. */
   revoke(): void {
     this.token = 'revoked';
     this.#refreshToken = 'revoked';

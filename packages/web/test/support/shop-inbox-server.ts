@@ -8,11 +8,11 @@ import type { TestServer } from '../../../server/test/support/scenario.ts';
 const letter = `<style>.big { color: #aa0000 }</style><p class="big" style="background:#fff">Spring sale</p>
 <img src="https://pixels.example/one.gif"><script>document.title = 'taken'</script><blockquote>What was said before</blockquote>`;
 
-/** A message comes into ann's inbox. */
+/** Delivers a message to ann's inbox. */
 export const deliverToInbox = (server: TestServer, mail: Parameters<typeof makeRawMail>[0]) =>
   upload(server, 'ann', 1, makeRawMail(mail));
 
-/** The mail of a shop, ann's: 150 messages, one of a stranger in HTML, one to be answered. */
+/** Ann's mail account of a shop: 150 messages, one from a stranger in HTML, and one to be answered. */
 export async function startShopInboxServer(engine: Engine): Promise<TestServer> {
   const server = await startMailAccountServer(engine);
   const mails = generateDemoMail({

@@ -13,7 +13,7 @@ export const rootPassword = 'correct horse battery';
 
 let isBuilt = false;
 
-/** Builds once for all tests; takes no time where nothing has changed. */
+/** Builds the interface once for all tests, and only if sources have changed. */
 export function buildWebInterface(): void {
   if (isBuilt) return;
   const build = fileURLToPath(new URL('../../build.ts', import.meta.url));
@@ -40,7 +40,8 @@ export async function openPage(
   const route = page.route.bind(page);
   page.route = async (...parameters) => {
     const handle = await route(...parameters);
-    // Chromium confirms a route before its page follows it: of the requests right after it, one in a hundred passed it by.
+    // Chromium confirms a route before the page uses it: without this, one in a hundred requests right after it
+    // bypassed the route.
     await page.evaluate('0');
     return handle;
   };
@@ -58,16 +59,19 @@ export async function signIn(page: Page, email = rootEmail, password = rootPassw
     .waitFor();
 }
 
-/** What pages ask of the API is tested on both engines; `WEB_ENGINES=all` shows the pages on both too. */
+/** The API requests of pages are tested on both engines elsewhere; `WEB_ENGINES=all` runs the pages on both too. */
 export const describeWebEngines: typeof describeEngines = (name, body) =>
   process.env['WEB_ENGINES'] === 'all' ? describeEngines(name, body) : describe(`${name} (sqlite)`, () => body(sqlite));
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** Pages of each test file that were looked at: they are the same above either engine. */
+/** Pages of each test file that were already checked: they are the same with both engines. */
 const checked = new Set<string>();
 
-/** No serious finding of axe on the page once it has come to rest: what fades in has no contrast yet. */
+/**
+ * Expects no serious axe finding once the page has come to rest: elements that are still fading in have no full
+ * contrast.
+ */
 export async function expectAccessible(page: Page, what: string): Promise<void> {
   const looked = `${expect.getState().testPath} ${what}`;
   if (checked.has(looked)) return;

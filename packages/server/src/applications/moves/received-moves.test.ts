@@ -4,7 +4,7 @@ import { describeMovedApplication } from '../../transfer/move/move-protocol.ts';
 import type { Applications } from '../applications.ts';
 import { ReceivedMoves } from './received-moves.ts';
 
-test('a step of a server that is stopping can be repeated: 503, also if it was running', async () => {
+test('while a server stops, every step of a move gets a 503 that permits a retry, including a running step', async () => {
   const key = { application: 'shop', move: 'm' };
   let isOpen = false;
   const opened = {

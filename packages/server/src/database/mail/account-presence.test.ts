@@ -24,7 +24,7 @@ class CountingStore {
 }
 
 describe('the presence of accounts', () => {
-  test('workers that run at the same time share a statement, and later ones its result', async () => {
+  test('workers that run at the same time share a statement, and later workers use its result', async () => {
     const store = new CountingStore();
     const presence = new AccountPresence(store.database);
     let runs = 0;

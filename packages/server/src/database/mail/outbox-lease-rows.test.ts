@@ -9,7 +9,7 @@ import { sql, value } from '../sql.ts';
 import { SqliteDatabase } from '../sqlite/sqlite-database.ts';
 import { OutboxLeases } from './outbox-lease-rows.ts';
 
-test('the leases of an earlier process are ended, and without any nothing is written or synced', async () => {
+test('the leases of an earlier process are ended; without such leases, nothing is written or synced', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tablinum-leases-'));
   let syncs = 0;
   const database = new SqliteDatabase({

@@ -27,7 +27,7 @@ const [stores, part, ready, kept] = [
   'restore.part/ready',
   'kept/applications',
 ];
-/** What a restore of `main` has done before it is interrupted, one step after the other. */
+/** The steps of a restore of `main`. It is interrupted after some of them. */
 const steps: readonly (() => void)[] = [
   () => move(stores, kept, '1.db'),
   () => move(stores, kept, '1.audit.db'),
@@ -38,7 +38,7 @@ const steps: readonly (() => void)[] = [
   () => rmSync(at('restore.part'), { recursive: true }),
 ];
 
-test.each(steps.map((_, index) => index))('a restore of main is finished after %i steps', async (count) => {
+test.each(steps.map((_, index) => index))('a restore of main interrupted after %i steps is finished', async (count) => {
   dataDir = mkdtempSync(join(tmpdir(), 'tablinum-finish-'));
   for (const [folder, text] of [
     [stores, 'present'],

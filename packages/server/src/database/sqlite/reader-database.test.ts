@@ -43,7 +43,7 @@ afterEach(async () => {
 
 const page: BoundStatement = { text: 'SELECT n FROM items LIMIT 20', values: [] };
 
-/** A count that checks its deadline as often as given. */
+/** A count that checks its deadline the given number of times. */
 const countWith = (checks: number): BoundStatement => ({
   text: 'WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM c WHERE i<?) SELECT count(*) FROM c WHERE _tick()',
   values: [checks],
@@ -58,17 +58,17 @@ const isAnswered = (...statements: BoundStatement[]): boolean => {
   }
 };
 
-test('a count that takes some milliseconds is answered now and then, and never hinders its page', () => {
+test('a count that takes some milliseconds only runs from time to time, and never prevents its page', () => {
   const slow = countWith(12); // about 6 ms
   expect(isAnswered(page, slow)).toBe(true);
-  // The next ones would hold up other requests again, so the main thread must answer them.
+  // The next counts would delay other requests again, so the main thread must answer them.
   for (let attempt = 0; attempt < 4; attempt += 1) expect(isAnswered(page, slow)).toBe(false);
   expect(isAnswered(page)).toBe(true);
   time += 1000;
   expect(isAnswered(page, slow)).toBe(true);
 });
 
-test('a statement that takes long is refused without an attempt after it was tried, for ten seconds', () => {
+test('a slow statement is tried once, and is then refused without an attempt for ten seconds', () => {
   const long = countWith(1000);
   expect(isAnswered(page, long)).toBe(false);
   time += 1000;

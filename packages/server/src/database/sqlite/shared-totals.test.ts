@@ -15,7 +15,7 @@ test.each([[[0, 0, 0]], [[12, null, 3]], [[2 ** 31, 2 ** 32, 2 ** 53 - 1]]])(
 );
 
 test.each([[[1, 2]], [[1, 2, 3, 4]], [[1.5, 2, 3]], [[-2, 2, 3]], [['1', 2, 3]], [[2 ** 53, 2, 3]]])(
-  'the row %j is not noted',
+  'the row %j is not stored',
   (row) => {
     const totals = new SharedTotals(createSharedTotals());
     totals.ofState(1).note('a', row as never);
@@ -23,7 +23,7 @@ test.each([[[1, 2]], [[1, 2, 3, 4]], [[1.5, 2, 3]], [[-2, 2, 3]], [['1', 2, 3]],
   },
 );
 
-test('a row is never mixed from two of them, while threads write to the same slots', async () => {
+test('a row never mixes values of two writes, while threads write to the same slots', async () => {
   const buffer = createSharedTotals();
   const source = `
     const { workerData, parentPort } = require('node:worker_threads');

@@ -14,7 +14,7 @@ test('statements that leave the cache are finalized, and statements in use are n
     run(`SELECT 1 WHERE '${'x'.repeat(100_000)}' <> ''`);
     expect(() => connection.run({ text: 'SELECT 1 FROM nothing', values: [] })).toThrow();
     const statements = prepare.mock.results.flatMap(({ type, value }) => (type === 'return' ? [value] : []));
-    expect(statements.length).toBe(2002); // each once
+    expect(statements.length).toBe(2002); // each was prepared once
     expect(statements.filter(isOpen).length).toBeLessThanOrEqual(400);
     expect(isOpen(statements[1]!)).toBe(true);
     expect(isOpen(statements.at(-1)!)).toBe(false);

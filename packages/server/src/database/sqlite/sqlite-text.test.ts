@@ -29,7 +29,7 @@ function testText(condition: Sql, haystack: string | null, operand: string | nul
   return connection.run(statement)[0]?.[0];
 }
 
-test('a text contains another one as in JavaScript, after folding', () => {
+test('the SQL for "contains" gives the same result as includes() on folded texts', () => {
   const contains = buildContains(column, needle);
   fc.assert(
     fc.property(text, text, (haystack, wanted) => {
@@ -62,7 +62,7 @@ test('patterns distinguish case, and only % and _ are wildcards', () => {
   expect(testText(like, 'abc', '[a-z]bc')).toBe(0);
 });
 
-test('a pattern that takes long in each text is stopped at the deadline', () => {
+test('a pattern that is slow in every text is stopped at the deadline', () => {
   const texts = JSON.stringify(Array.from({ length: 200 }, () => 'a'.repeat(60_000)));
   const rows = sql`(SELECT value AS x FROM json_each(${{ storage: 'text', read: () => texts }})) t`;
   for (const ignoreCase of [false, true]) {

@@ -31,7 +31,7 @@ test('a thread is used again, and ends when it has been idle', async () => {
   }
 });
 
-test('tasks at the time when an idle thread ends are all run, and a close waits for the thread', async () => {
+test('tasks that arrive while an idle thread ends are all run, and close waits for the thread', async () => {
   const path = join(folder, 'b.db');
   new SqliteConnection(path).close();
   for (let round = 0; round < 20; round += 1) {

@@ -12,7 +12,7 @@ let connection: SqliteConnection;
 let reader: SqliteConnection;
 let queue: FifoLock;
 let group: WriteGroup;
-/** The syncs that have begun, each with the function that ends it. */
+/** For each sync that has begun, the function that ends it. */
 let syncs: (() => void)[];
 let commits: ReadonlySet<string>[];
 /** Statements that fail instead of running. */
@@ -49,7 +49,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** Writes a number; resolves when that is acknowledged. */
+/** Writes a number; resolves when the write is acknowledged. */
 async function write(n: number, more?: (transaction: Transaction) => Promise<unknown>): Promise<number> {
   const { result, durable } = await queue.run(() =>
     group.run(async (transaction) => {
@@ -87,7 +87,7 @@ test('writes that arrive while the disk syncs share a commit, and are acknowledg
   expect(acknowledged).toEqual([1, 2, 3]);
 });
 
-test('a write that fails undoes nothing else', async () => {
+test('a write that fails does not undo other writes', async () => {
   const results: Promise<PromiseSettledResult<number>[]>[] = [];
   const fail = (): Promise<never> => Promise.reject(new Error('refused'));
   await during(() => results.push(Promise.allSettled([write(1, fail), write(2), write(0), write(3, fail), write(4)])));

@@ -10,7 +10,7 @@ function openHistory(): { metrics: RequestMetrics; history: RequestHistory; cloc
   return { metrics, clock, history: new RequestHistory(metrics, begin, () => clock.now) };
 }
 
-test('minutes contain the requests between two readings, and the last one is not over', () => {
+test('each minute counts its own requests, and the last minute is the current one', () => {
   const { metrics, history, clock } = openHistory();
   metrics.count(metrics.find('get'), 200, 3);
   metrics.count(metrics.find('get'), 404, 3);
@@ -24,7 +24,7 @@ test('minutes contain the requests between two readings, and the last one is not
   expect(second!.p99).toBeLessThanOrEqual(100);
 });
 
-test('an hour is kept, and what is older is not counted any more', () => {
+test('one hour is kept, and older requests are not counted', () => {
   const { metrics, history, clock } = openHistory();
   for (let minute = 0; minute < 100; minute += 1) {
     metrics.count(metrics.find('get'), 200, 1);

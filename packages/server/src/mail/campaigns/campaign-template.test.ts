@@ -12,7 +12,7 @@ const fill = (content: { subject?: string; text?: string | null; html?: string |
   );
 
 describe('templates of campaigns', () => {
-  test('fill in values once, with a text for empty ones', () => {
+  test('do not expand placeholders in values, and use the fallback for empty values', () => {
     const record = { name: '{{secret}}', secret: 'x', city: '', age: 7, list: [1], none: null };
     const text = '{{name}} {{ secret }} {{city|here}} {{age}} {{list|-}}{{none|}}{{other|?}}{{unsubscribeUrl}}';
     expect(fill({ text }, record).text).toBe(`{{secret}} x here 7 -?${url}`);
@@ -28,13 +28,13 @@ describe('templates of campaigns', () => {
     expect(text).toContain('"><script>');
   });
 
-  test('no value can end the line of the subject', () => {
+  test('no value can add a line break to the subject', () => {
     expect(fill({ subject: 'Hi {{name}}!' }, { name: 'A\r\nBcc: eve@example.net\u2028x' }).subject).toBe(
       'Hi A Bcc: eve@example.net x!',
     );
   });
 
-  test('a message without a link to unsubscribe gets one, inside of a whole document', () => {
+  test('a message without an unsubscribe link gets one, in an HTML document before the end of its body', () => {
     expect(fill({ text: 'Hello' }).text).toBe(`Hello\n\n-- \nUnsubscribe: ${url}\n`);
     expect(fill({ html: '<html><body>x</BODY></html>' }).html).toMatch(/Unsubscribe<\/a><\/p><\/BODY><\/html>$/);
     expect(fill({ html: '<body>\u0130\u0130x</body>' }).html).toMatch(/x<p><a [^>]*>Unsubscribe<\/a><\/p><\/body>$/);
@@ -50,7 +50,7 @@ describe('templates of campaigns', () => {
   });
 });
 
-test('links that are counted: plain web addresses of anchors, and nothing else', () => {
+test('only anchors with a plain web address are counted', () => {
   const links = {
     unsubscribeUrl: 'https://d.example/u',
     openUrl: null,

@@ -34,7 +34,7 @@ const toOutcome = (type: (typeof types)[number], index: number): MessageOutcome 
   return type === 'failed' || type === 'skipped' || type === 'cancelled' ? { type, at, reason: type } : { type, at };
 };
 
-/** What happens in the order of the list: the statuses, the sum of the counters, and the activities. */
+/** Applies the outcomes in order. Returns the final state, the sums of the counters, and the activities. */
 function follow(...list: (typeof types)[number][]) {
   let state = queued;
   const counts: Record<string, number> = {};
@@ -51,7 +51,7 @@ function follow(...list: (typeof types)[number][]) {
   return { state, counted, activities };
 }
 
-test('what follows a sent message is shown, and each fact is counted once', () => {
+test('outcomes after sending change the status, and each one is counted once', () => {
   expect(follow('sending', 'sent', 'sent', 'replied', 'replied')).toMatchObject({
     state: { status: 'replied', sentAt: '1970-01-01T00:00:00.002Z' },
     counted: { sent: 1, replied: 1 },
@@ -64,7 +64,7 @@ test('what follows a sent message is shown, and each fact is counted once', () =
   });
 });
 
-test('a refusal before the message was sent is no bounce; a reply proves that an unknown one was sent', () => {
+test('a refusal before the message was sent is no bounce; a reply proves that a message with an unknown outcome was sent', () => {
   expect(follow('sending', 'failed')).toMatchObject({
     state: { status: 'failed', reason: 'failed' },
     counted: { failed: 1 },
@@ -80,7 +80,7 @@ test('a refusal before the message was sent is no bounce; a reply proves that an
   });
 });
 
-test('counters always equal the facts of the state, in any order of outcomes', () => {
+test('the counters match the state after any order of outcomes', () => {
   for (let seed = 0; seed < 10_000; seed += 1) {
     const list = [1, 10, 100, 1000].map((unit) => types[Math.floor(seed / unit) % 10] as (typeof types)[number]);
     const { state, counted } = follow(...list);

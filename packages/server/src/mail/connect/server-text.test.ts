@@ -21,7 +21,7 @@ const login: ServerLogin = {
   auth: { kind: 'password', password: 'secret-ann' },
 };
 
-test('a reply becomes one line without control characters, direction marks and halves of characters', () => {
+test('a reply becomes one line without control characters, direction marks and lone surrogates', () => {
   expect(cleanServerLine('Disk\0is\r\nfull\u202e \ud800!')).toBe('Disk is full \ufffd!');
   for (const nothing of ['', ' \0\r\n', null, undefined, 7]) expect(cleanServerLine(nothing)).toBeNull();
 });
@@ -33,12 +33,12 @@ test('a long reply is truncated between characters', () => {
   expect(cleanServerLine('x'.repeat(200))).toHaveLength(200);
 });
 
-test('a reply that contains the password is not shown, wherever it is', () => {
+test('a reply that contains the password anywhere is not shown', () => {
   expect(cleanServerText(`${'x '.repeat(50_000)}secret-ann`, login)).toBeNull();
   expect(cleanServerText('Disk is full', login)).toBe('Disk is full');
 });
 
-test('names and ids are taken as they are, or not at all', () => {
+test('names and ids are used unchanged or not at all', () => {
   for (const name of ['$Forwarded', '\\Seen', 'Büro & Heim', '1278455344230334865', 'x'.repeat(255)])
     expect(readServerId(name)).toBe(name);
   for (const name of [
@@ -60,7 +60,7 @@ test('names and ids are taken as they are, or not at all', () => {
   for (const path of ['', 'a\0b', '\ud800', 'x'.repeat(1001)]) expect(isServerPath(path)).toBe(false);
 });
 
-test('of too many names the same ones are taken, and the flags of the standard', () => {
+test('if there are too many names, always the same ones are selected, including the standard flags', () => {
   const many = Array.from({ length: 5000 }, (_, index) => `work${index}`);
   const names = selectServerNames(['a\0b', ...many, '\\Seen', '\\Seen']);
   expect(names).toHaveLength(500);

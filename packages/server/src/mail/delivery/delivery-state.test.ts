@@ -36,7 +36,7 @@ test.each([
   expect(summariseDelivery(applyAttempt(two, { outcomes, problem: null }, now).state)).toBe(status);
 });
 
-test('only recipients to whom a dead worker was transmitting have an unknown outcome', () => {
+test('when a worker dies, only the recipients to whom it was transmitting have an unknown outcome', () => {
   const { recipients } = markInterrupted(two, ['a@x.example'], now);
   expect(recipients.map(({ status }) => status)).toEqual(['unknown', 'queued']);
 });
@@ -57,7 +57,7 @@ test('a report changes the recipient that it names, and only to a later status',
   expect(applyReport(state, report('failed', null), at)).toBe(null);
 });
 
-test('the envelope id of a message names its e-mail', () => {
+test('the envelope id of a message contains the id of its e-mail', () => {
   const id = makeEnvelopeId(1882811831156742, 'm@x.example');
   expect([
     readEnvelopeEmail(` ${id} `),

@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { importMail } from './import-mail.ts';
 
-/** An mbox whose client disconnects after a message that has been written to the temporary file. */
+/** An mbox upload whose client disconnects after one message was written to the temporary file. */
 async function* interruptedUpload(): AsyncGenerator<Buffer> {
   yield Buffer.from('From a@b.example Thu Aug 22 12:36:23 2002\nSubject: x\n\ny\n\n');
   await setTimeout(20);

@@ -36,7 +36,7 @@ describe('the budget of bytes', () => {
       order.push('large');
       return done;
     });
-    // It would fit, but it came later.
+    // This batch would fit, but it was requested later.
     const small = budget.acquire(10, signal).then((done) => {
       order.push('small');
       return done;
@@ -93,7 +93,7 @@ describe('the list of mailboxes', () => {
   const listed = (path: string, more: Record<string, unknown> = {}): never =>
     ({ path, delimiter: '/', flags: new Set(), listed: true, ...more }) as never;
 
-  test('gives each role once, to the mailbox that the server declares', () => {
+  test('assigns each role once, preferably to the mailbox that the server declares', () => {
     const list = [
       listed('Sent', { specialUse: '\\Sent', specialUseSource: 'name' }),
       listed('Sent Items', { specialUse: '\\Sent', specialUseSource: 'extension' }),
@@ -128,13 +128,13 @@ describe('the list of mailboxes', () => {
     ]);
   });
 
-  test('is synchronised from the inbox to junk', () => {
+  test('is synchronised in the order of importance, from the inbox to junk', () => {
     const list = ['junk', null, 'inbox', 'sent'].map((role) => ({ role, path: role ?? 'Work' }));
     expect(list.sort(compareByImportance).map(({ path }) => path)).toEqual(['inbox', 'sent', 'Work', 'junk']);
   });
 });
 
-test('polls that notifications cause are rare where they find nothing, and prompt again when they find something', () => {
+test('polls after notifications become rare if they find nothing, and prompt again once they find something', () => {
   const polls = new NotifiedPolls(45_000);
   expect(polls.dueAt).toBe(Number.POSITIVE_INFINITY);
   polls.note(1000);
@@ -162,7 +162,7 @@ test('polls that notifications cause are rare where they find nothing, and promp
   expect(polls.dueAt).toBe(200_001 + 500);
 });
 
-test('a mailbox that is named twice is one mailbox, and a deleted one is none', () => {
+test('a mailbox that is listed twice is one mailbox, and a nonexistent one is left out', () => {
   const name = (path: string, flags: string[], specialUse?: string): object => ({
     path,
     delimiter: '/',

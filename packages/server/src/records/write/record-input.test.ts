@@ -15,7 +15,7 @@ test('other requests are processed while a long list is checked', async () => {
   expect(checked.map(({ values }) => values['value'])).toEqual(inputs);
 });
 
-test('the problems of all bodies are reported with their positions, and other errors at once', async () => {
+test('the problems of all bodies are reported with their positions, and other errors immediately', async () => {
   const refuse = (input: unknown): CheckedRecord => {
     if (input === 'invalid') throw invalidValues({ name: 'Give a text.' });
     if (input === 'denied') throw new ApiError('FIELD_DENIED', 'The role may not write "name".');

@@ -3,13 +3,13 @@ import { expect, test } from 'vitest';
 import { canonicalDate } from './date.ts';
 import { canonicalDatetime } from './datetime.ts';
 
-/** Whether Date writes a text back as it is: 30 February becomes 2 March, and 24:00 the next day. */
+/** Whether Date formats a parsed text unchanged. It turns 30 February into 2 March, and 24:00 into the next day. */
 function isReal(text: string): boolean {
   const time = Date.parse(text);
   return !Number.isNaN(time) && new Date(time).toISOString() === text && time >= Date.parse('0001-01-01T00:00:00.000Z');
 }
 
-test('every day of four centuries is a date, and no other number of a day is', () => {
+test('exactly the days that exist in four centuries are valid dates', () => {
   const wrong: string[] = [];
   for (let year = 1899; year <= 2301; year += 1)
     for (let month = 0; month <= 13; month += 1)
@@ -23,7 +23,7 @@ test('every day of four centuries is a date, and no other number of a day is', (
   expect(wrong).toEqual([]);
 });
 
-test('a text in the canonical form is valid exactly if Date writes it back', () => {
+test('a text in the canonical form is valid exactly if Date formats it unchanged', () => {
   const number = (max: number, digits: number): fc.Arbitrary<string> =>
     fc.integer({ min: 0, max }).map((each) => String(each).padStart(digits, '0'));
   const parts = fc.tuple(number(9999, 4), number(13, 2), number(32, 2), number(25, 2), number(61, 2), number(61, 2));

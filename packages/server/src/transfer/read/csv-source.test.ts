@@ -5,7 +5,7 @@ import { readTable, toBlob } from '../../../test/support/source-file.ts';
 import { importEncodings } from '../../protocol/import-encodings.ts';
 import { openTable } from './open-table.ts';
 
-test('line ends of every kind, quoted line breaks and quotation marks are read, with the lines of the file', async () => {
+test('line ends of every kind, quoted line breaks and quotation marks are read, with the line numbers of the file', async () => {
   const file = 'a,b\r\n1,"x\r\ny\rz\nw"\r2,"say ""hi"""\n\n3,plain "q"\r\n4,';
   const { rows } = await readTable(file, { header: true });
   expect(rows).toEqual([
@@ -28,7 +28,7 @@ test('with a single column, an empty line is a null', async () => {
   expect((await readTable('name\r\nAnn\r\n\r\n""\r\n')).cells).toEqual([['Ann'], [null], ['']]);
 });
 
-test('every text is found again, whatever the quoting, the line ends and the pieces', async () => {
+test('every text is read back, whatever the delimiter, the line ends and the chunk size', async () => {
   const cell = fc.option(fc.string({ unit: fc.constantFrom(...'ab";,|\t\r\n \'=ü😀'), maxLength: 6 }));
   await fc.assert(
     fc.asyncProperty(
@@ -108,7 +108,7 @@ test('encodings are detected with and without a byte order mark', async () => {
   expect((await readTable(late)).cells.at(-1)).toEqual(['Müller', '2']);
 });
 
-test('a named encoding that the bytes do not have, and an unknown one, are refused', async () => {
+test('an encoding that does not match the bytes, and an unknown encoding, are refused', async () => {
   const latin = Buffer.from('name\nMüller\n', 'latin1');
   await expect(readTable(latin, { encoding: 'utf-8' })).rejects.toMatchObject({ code: 'FILE_INVALID' });
   for (const encoding of ['klingon', 'base64', 'hex', 'utf-7', 'utf7-imap', ''])
@@ -122,7 +122,7 @@ test('a named encoding that the bytes do not have, and an unknown one, are refus
   await expect(readTable('a,b\n', { delimiter: 'x' })).rejects.toMatchObject({ code: 'PARAMETER_INVALID' });
 });
 
-test('faults of quotation marks name the line on which they begin', async () => {
+test('errors in quotation marks name the line on which they begin', async () => {
   await expect(readTable('a,b\n1,2\n"open,3\n4,5\n')).rejects.toThrow('Line 3: the quotation mark');
   await expect(readTable('a,b\n1,"x"y\n')).rejects.toThrow('Line 2: text follows the closing quotation mark');
 });

@@ -62,7 +62,7 @@ test('types are derived from all values', async () => {
   expect(await deriveOne(['1', ''])).not.toHaveProperty('required');
 });
 
-test('the signs of numbers are only derived if they cannot be read in two ways', async () => {
+test('decimal and group separators are only derived if they are unambiguous', async () => {
   for (const [values, numbers] of [
     [['1.234,50', '5', '1.000'], { decimal: ',', group: '.' }],
     [['1,5', '2'], { decimal: ',', group: '.' }],
@@ -80,7 +80,7 @@ test('the signs of numbers are only derived if they cannot be read in two ways',
   expect(await deriveOne(['1,5', '1.5'])).toMatchObject({ type: 'string' });
 });
 
-test('the order of dates is only derived if they cannot be read in two ways', async () => {
+test('the order of day, month and year is only derived if it is unambiguous', async () => {
   for (const [values, dates] of [
     [['31.12.2026', '01.02.2026'], 'dmy'],
     [['01.02.2026'], 'dmy'],
@@ -101,14 +101,14 @@ test('the order of dates is only derived if they cannot be read in two ways', as
   expect(await deriveOne(['31.02.2026'])).toMatchObject({ type: 'string' });
 });
 
-test('a few other texts do not hide the form of numbers and dates', async () => {
+test('a few other texts do not prevent the detection of number and date formats', async () => {
   const prices = [...Array.from({ length: 60 }, (_, index) => `${index},50`), 'none'];
   expect(await deriveOne(prices)).toMatchObject({ type: 'string', format: { numbers: { decimal: ',', group: '.' } } });
   const days = Array.from({ length: 28 }, (_, index) => `${index + 1}/02/2026`);
   expect(await deriveOne([...days, 'soon', '31/02/2026'])).toMatchObject({ type: 'string', format: { dates: 'dmy' } });
   const times = days.map((day) => `${day} 10:00`);
   expect(await deriveOne([...times, 'later'])).toMatchObject({ type: 'string', format: { dates: 'dmy' } });
-  // Evidence for two forms, and a column of texts with some numbers.
+  // No format is derived from contradictory values, or from texts with a few numbers.
   const plain = { numbers: null, dates: null };
   expect(await deriveOne(['1,5', 'none', '1.5'])).toMatchObject({ type: 'string', format: plain });
   expect(await deriveOne(['13/02/2026', 'soon', '02/13/2026'])).toMatchObject({ type: 'string', format: plain });
@@ -116,7 +116,7 @@ test('a few other texts do not hide the form of numbers and dates', async () => 
   expect(await deriveOne([...words, '1,50', '31/12/2026'])).toMatchObject({ type: 'string', format: plain });
 });
 
-test('texts of JSON files are no numbers', async () => {
+test('strings in JSON files are not read as numbers', async () => {
   const { columns } = await derive('[{"zip":"12345","n":12.5,"when":"2026-01-01","list":[1],"big":9007199254740993}]');
   expect(columns.map(({ definition: { type } }) => type)).toEqual(['string', 'decimal', 'date', 'array', 'bigInt']);
 });
@@ -133,7 +133,7 @@ test('ascending whole numbers under the header "id" become the primary key', asy
   expect(await find('id,name\nx,a\ny,b\n')).toMatchObject({ name: 'id2', type: 'string' });
 });
 
-test('every row is looked at, up to a bound', async () => {
+test('every row is used, up to a limit', async () => {
   const file = `n\n${Array.from({ length: 5000 }, (_, index) => `${index}\n`).join('')}text\n`;
   expect(await derive(file)).toMatchObject({
     rows: 5001,

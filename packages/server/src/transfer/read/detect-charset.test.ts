@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { toBlob } from '../../../test/support/source-file.ts';
 import { openTable } from './open-table.ts';
 
-/** Names, places and remarks as they are in tables, by language. */
+/** Typical names, places and remarks in tables, by language. */
 const texts = {
   ru: [
     'Иванов Иван',
@@ -64,13 +64,13 @@ test.each(cases)('%s is detected in a table in %s, although most of it is ASCII'
   const rows = texts[language].map(makeRow).join('');
   expect(await readEncoding(header + rows, encoding)).toBe(encoding);
   expect(await readEncoding(header + rows, encoding, 7)).toBe(encoding);
-  // The lines that count are far from the beginning and from each other.
+  // The lines with other characters are far from the beginning and from each other.
   const plain = Array.from({ length: 1500 }, (_, index) => makeRow('plain text', index)).join('');
   const sparse = texts[language].map((text, index) => plain + makeRow(text, index)).join('');
   expect(await readEncoding(header + sparse, encoding)).toBe(encoding);
 });
 
-test('a single word of another script is enough, and a single letter is taken for a Latin one', async () => {
+test('a single word in another script is detected, and a single letter is read as a Latin letter', async () => {
   const plain = Array.from({ length: 3000 }, (_, index) => makeRow('plain text', index)).join('');
   expect(await readEncoding(header + plain + makeRow('Москва', 1) + plain, 'windows-1251')).toBe('windows-1251');
   expect(await readEncoding(header + plain + makeRow('Αθήνα', 1) + plain, 'windows-1253')).toBe('windows-1253');

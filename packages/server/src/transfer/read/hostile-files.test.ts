@@ -1,4 +1,4 @@
-/** Files that are made to exhaust memory or time, to fetch something, or to be taken for something else. */
+/** Files that try to exhaust memory or time, to load other files, or to pass for another format. */
 import { deflateRawSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import {
@@ -31,7 +31,7 @@ test('a million columns are refused in every format', async () => {
   expect((await readTable(`${'a,'.repeat(sourceLimits.columns - 1)}a\n`)).columns).toHaveLength(sourceLimits.columns);
 });
 
-test('a cell that is too long is refused before it is in memory as a whole', async () => {
+test('a cell that is too long is refused before all of it is in memory', async () => {
   let sent = 0;
   const start = Buffer.from('a,b\n1,"');
   const long = {
@@ -50,7 +50,7 @@ test('a cell that is too long is refused before it is in memory as a whole', asy
   expect(sent).toBeLessThan(2 * sourceLimits.cellLength);
 });
 
-test('a name of ten megabytes is only a long text', async () => {
+test('a column name of ten megabytes is read like any other text', async () => {
   const name = 'n'.repeat(sourceLimits.cellLength);
   const { columns, cells } = await readTable(`${name},b\n1,2\n`, { header: true });
   expect(columns[0]).toHaveLength(sourceLimits.cellLength);
@@ -129,7 +129,7 @@ test('entities, document types and references to other files are never followed'
   );
 });
 
-/** A workbook whose directory says how many bytes the sheet has. */
+/** A workbook whose zip directory states this size for the sheet. */
 async function lieAboutSheet(size: number): Promise<Buffer> {
   const path = 'xl/worksheets/s0.xml';
   const file = await zipParts(makeWorkbookParts({ sheets: { S: sheet } }));
@@ -142,11 +142,11 @@ test('a small file that unpacks to gigabytes is refused before it is unpacked', 
     code: 'LIMIT_EXCEEDED',
     message: expect.stringContaining('more tightly'),
   });
-  // Less is only refused because it is not true.
+  // A smaller size is only refused because it is wrong.
   await expect(readTable(await lieAboutSheet(1200 * 1024 * 1024))).rejects.toThrow('damaged');
 });
 
-test('a sheet of equal texts is read, although it is packed tightly', async () => {
+test('a sheet of equal texts is read, although its compression ratio is high', async () => {
   const text = 'x'.repeat(30_000);
   const rows = 600;
   const content = row(`<c t="str"><v>${text}</v></c>`).repeat(rows);
@@ -180,7 +180,7 @@ test('XML that is nested too deeply is refused', async () => {
   await expect(readTable(await zipParts({ ...parts, 'xl/workbook.xml': nested }))).rejects.toThrow('nested too deeply');
 });
 
-test('a directory of many parts is read at once', async () => {
+test('a zip directory with many parts needs few reads', async () => {
   const parts = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`xl/media/${index}.png`, 'x']));
   const file = await zipParts({ ...makeWorkbookParts({ sheets: { S: sheet } }), ...parts });
   let reads = 0;
@@ -232,7 +232,7 @@ test('a damaged or truncated workbook is refused, wherever the damage is', async
   for (let index = 0; index < file.length; index += 13) {
     const changed = Buffer.from(file);
     changed[index] = (changed[index] ?? 0) ^ 0xff;
-    // Some bytes, such as those of times, mean nothing.
+    // Some bytes, such as timestamps, are not used, so the workbook may still be readable.
     await readTable(changed).catch((error: unknown) => expect(error).toMatchObject({ name: 'ApiError' }));
   }
 });

@@ -25,7 +25,7 @@ test('a list, an object with a list, NDJSON and one object contain records', asy
   expect((await readTable('[]')).rows).toEqual([]);
 });
 
-test('lists of members that are named as whole belong to the only record, unless the format is json', async () => {
+test('lists in wholeMembers belong to the only record, unless the format is json', async () => {
   const wholeMembers = new Set(['data', 'tags']);
   for (const list of ['[{"x":[{}]},{"x":2}]', '[]'])
     for (const pieceSize of [1, 1000]) {
@@ -40,7 +40,7 @@ test('lists of members that are named as whole belong to the only record, unless
   expect((await readTable(response, { wholeMembers: new Set(['tags']) })).cells).toHaveLength(2);
 });
 
-test('the line is that of NDJSON, and the number of the record in a list', async () => {
+test('the line is the line number in NDJSON, and the number of the record in a list', async () => {
   const lines = async (file: string): Promise<number[]> => (await readTable(file)).rows.map(({ line }) => line);
   expect(await lines('{"a":1}\n\n{"a":\n2}\n{"a":3}')).toEqual([1, 3, 5]);
   expect(await lines('[\n{"a":1},\n\n{"a":2}]')).toEqual([1, 2]);
@@ -60,7 +60,7 @@ test('all digits are read, and texts differ from numbers', async () => {
   ]);
 });
 
-test('members of objects are columns with dots, unless they are named as whole or are sometimes another value', async () => {
+test('members of objects become columns with dots, except for wholeMembers and members that are not always objects', async () => {
   const file = '[{"author":null,"mixed":{"a":1}},{"author":{"id":3,"name":"Ann"},"mixed":"text","list":[{"a":1}]}]';
   const { columns, cells } = await readTable(file);
   expect(columns).toEqual(['mixed', 'author.id', 'author.name', 'list']);
@@ -73,7 +73,7 @@ test('members of objects are columns with dots, unless they are named as whole o
   expect(whole.cells[1]?.[0]).toEqual(json('{"id":3,"name":"Ann"}'));
 });
 
-test('every record is found again, whatever the pieces', async () => {
+test('every record is read back, whatever the chunk size', async () => {
   // No request may contain these names.
   const refusedNames = /"(?:__proto__|constructor|prototype)":/;
   const value = fc.jsonValue({ maxDepth: 3 }).filter((each) => !refusedNames.test(JSON.stringify(each)));

@@ -20,7 +20,7 @@ const targets: readonly MappingTarget[] = [
 const map = (...columns: string[]): (string | null)[] =>
   proposeMapping(columns, targets).map(({ field, lookup }) => (lookup === null ? field : `${field} by ${lookup}`));
 
-test('columns find their fields by name, title and likeness', () => {
+test('columns are matched to fields by name, title and similarity', () => {
   expect(map('name', 'E-mail', 'UNIT_PRICE', 'category', 'groesse')).toEqual([
     'name',
     'email',
@@ -55,7 +55,7 @@ test('a column of a related record names it by its key or by a unique field', ()
   ]);
 });
 
-test('the columns that a file of refused rows adds are ignored', () => {
+test('the additional columns of a file of refused rows are ignored', () => {
   const ignored = (columns: readonly string[], list: readonly MappingTarget[]): boolean[] =>
     proposeMapping(columns, list).map((each) => each.ignored);
   expect(ignored(['line', 'reason', 'name'], targets)).toEqual([true, true, false]);

@@ -1,4 +1,4 @@
-/** Whatever an export writes, an import reads as the same values, for every type of field and every format. */
+/** An import reads the same values that an export has written, for every field type and every format. */
 import { buffer, text } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -35,13 +35,13 @@ const digits = (whole: number, scale: number): fc.Arbitrary<string> =>
     const sign = number < 0n ? '-' : '';
     return sign + (scale === 0 ? plain : `${plain.slice(0, -scale)}.${plain.slice(-scale)}`);
   });
-/** Without names that no request may contain, so that no record has them. */
+/** JSON values without member names that requests may not contain, because no record has them. */
 const json = fc
   .jsonValue({ maxDepth: 3 })
   .map((value) => JSON.stringify(value))
   .filter((text) => !/"(?:__proto__|constructor|prototype)":/.test(text))
   .map((text) => JSON.parse(text) as unknown);
-/** What a reply shows of a file. */
+/** A file as it is shown in replies. */
 const file = fc.record({
   id: fc.integer({ min: 1 }),
   name: hostileText,
@@ -158,7 +158,7 @@ async function readBack(file: string | Uint8Array, zone: string | null = null): 
   );
 }
 
-test('every type with values in an export has a case', () => {
+test('every field type with values in an export has a case here', () => {
   const tested = new Set(fields.map(({ definition }) => definition.type));
   const others = fieldTypes.all().filter(({ name, secret, relation }) => !secret && !relation && !tested.has(name));
   expect(others.map(({ name }) => name)).toEqual([]);
@@ -206,7 +206,7 @@ test('XLSX with local times and several sheets', async () => {
   expect(await readBack(file, zone)).toEqual(given);
 });
 
-test('large numbers are read as the 64-bit value whose shortest digits they are; other digits stay exact', () => {
+test('a large number that is the shortest form of a double is read as that double; other digits stay exact', () => {
   const double = resolveFieldType({ name: 'ratio', type: 'double' });
   const read = (kind: 'number' | 'double', text: string): unknown =>
     parseCell({ kind, text }, double, { format: plainFormat, zone: null });

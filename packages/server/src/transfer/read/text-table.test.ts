@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { TextTable } from './text-table.ts';
 
-test('returns every text by its index, also those that begin on one page and end on another', () => {
+test('a text table returns every text by its index, including texts that cross pages', () => {
   const texts = [
     '',
     'first',
@@ -20,7 +20,7 @@ test('returns every text by its index, also those that begin on one page and end
   ]);
 });
 
-test('takes no more memory than the texts need', () => {
+test('a text table takes little more memory than its texts', () => {
   const before = process.memoryUsage().arrayBuffers;
   const table = new TextTable();
   const text = 'x'.repeat(1000);
@@ -29,7 +29,7 @@ test('takes no more memory than the texts need', () => {
   expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(24_000_000);
 });
 
-test('an empty text at the end of a full page is found again', () => {
+test('a text table returns an empty text at the end of a full page', () => {
   const table = new TextTable();
   for (const text of ['x'.repeat(256 * 1024), '', 'y']) table.add(text);
   expect([table.get(1), table.get(2)]).toEqual(['', 'y']);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { makeWorkbook, readTable, toBlob } from '../../../test/support/source-file.ts';
+import { makeWorkbook, makeWorkbookParts, readTable, toBlob, zipParts } from '../../../test/support/source-file.ts';
 import { openTable } from './open-table.ts';
 import { type SourceCell, sourceLimits } from './table-source.ts';
 
@@ -62,6 +62,10 @@ test('rows and cells without references follow the ones before, also with prefix
   expect((await readTable(await makeWorkbook({ sheets: { S: sheet } }))).rows).toEqual(expected);
   const prefixed = sheet.replace(/<(\/?)(row|c|v)/g, '<$1x:$2');
   expect((await readTable(await makeWorkbook({ sheets: { S: prefixed } }))).rows).toEqual(expected);
+  const parts = Object.entries(makeWorkbookParts({ sheets: { S: sheet } })).map(
+    ([path, text]) => [path, Buffer.from(`\uFEFF${text}`, 'utf16le')] as const,
+  );
+  expect((await readTable(await zipParts(Object.fromEntries(parts)))).rows).toEqual(expected);
 });
 
 test('dates and times are recognised by the format of the number', async () => {
@@ -96,7 +100,7 @@ test('dates and times are recognised by the format of the number', async () => {
   );
 });
 
-test('workbooks whose days begin in 1904 have other numbers, and ISO dates are read as they are', async () => {
+test('workbooks with the 1904 date system are read correctly, and ISO dates are read unchanged', async () => {
   const sheet = row(
     1,
     '<c s="1"><v>0</v></c><c s="1"><v>44887</v></c><c t="d"><v>2026-11-23T16:10:00Z</v></c><c t="d"><v>2026-11-23</v></c>',
@@ -110,7 +114,7 @@ test('workbooks whose days begin in 1904 have other numbers, and ISO dates are r
   ]);
 });
 
-test('a sheet is chosen by name or index; only further sheets of an export belong to the first', async () => {
+test('a sheet is chosen by name or index; by default, the continuation sheets of an export are also read', async () => {
   const sheet = (value: string, header = 'name'): string => row(1, inline(header)) + row(2, inline(value));
   const file = await makeWorkbook({
     sheets: {

@@ -10,7 +10,7 @@ import { WebhookReceiver } from '../../support/webhook-receiver.ts';
 const messageCount = 260;
 const denied = ['problem', 'imap', 'backfillTotal'];
 
-/** Who is told of the state of an account, and how often. */
+/** Which users get events about the state of an account, and how often. */
 describe.skipIf(!hasDovecot())('with a mail server', () => {
   describeEngines('events of accounts', (engine) => {
     let world: SyncWorld;
@@ -69,7 +69,7 @@ describe.skipIf(!hasDovecot())('with a mail server', () => {
     const hear = (who: string): Json[] => sockets.get(who)!.eventsNow('a');
     const nameOf = ({ name, type }: Json): string => name ?? type;
 
-    test('members and administrators hear of each status and of the progress', async () => {
+    test('members and administrators get an event for each status and for the progress', async () => {
       for (const who of ['admin', 'listed']) {
         await waitFor(() => hear(who).some((event) => JSON.stringify(event).includes('"live"')), 'the last status');
         const names = hear(who).map(nameOf);
@@ -85,20 +85,20 @@ describe.skipIf(!hasDovecot())('with a mail server', () => {
       expect(all).toContain('"backfillDone"');
     });
 
-    test('roles whose filter excludes the account, other users, roles without the permission, and webhooks hear nothing', async () => {
+    test('roles whose filter excludes the account, other users, roles without the permission, and webhooks get no events', async () => {
       for (const who of ['filtered', 'eve']) expect([who, hear(who)]).toEqual([who, []]);
       for (const who of ['filtered', 'eve', 'without']) expect([who, await listChanges(who)]).toEqual([who, []]);
-      // The control: administrators may see every account, so their webhook hears of it.
+      // The control: administrators may see every account, so their webhook gets the event.
       await receiver.messages('/admin', 3);
       for (const role of ['viewer', 'editor', 'filtered', 'listed'])
         expect([role, await receiver.messages(`/${role}`, 0)]).toEqual([role, []]);
     });
 
-    test('progress is reported about once a second, and ends with the whole', async () => {
+    test('progress is reported about once a second, and at the end with the total', async () => {
       const events = (await listChanges('admin')).filter((event) => nameOf(event) === 'accounts.progress');
       const times = events.map(({ at, createdAt, timestamp }) => Date.parse(at ?? createdAt ?? timestamp));
       const seconds = (Math.max(...times) - Math.min(...times)) / 1000;
-      // The first report and the one at the end do not wait.
+      // The first report and the last one are sent without delay.
       expect(events.length).toBeLessThanOrEqual(Math.floor(seconds) + 2);
       expect(await world.readAccount()).toMatchObject({
         backfillDone: messageCount + 1,
@@ -106,14 +106,14 @@ describe.skipIf(!hasDovecot())('with a mail server', () => {
       });
     });
 
-    test('asking for synchronisation again and again writes no events for a working account', async () => {
+    test('requesting synchronisation repeatedly writes no events for a working account', async () => {
       const before = (await listChanges('admin')).length;
       for (let count = 0; count < 40; count += 1)
         await world.server.data(`POST /api/accounts:sync?filterByTk=${world.account}`, { body: {} });
       expect((await listChanges('admin')).length - before).toBeLessThanOrEqual(2);
     });
 
-    test('asking again and again for an account that fails does not sign in again and again', async () => {
+    test('requesting synchronisation repeatedly for an account that fails does not sign in repeatedly', async () => {
       const imap = { host: '127.0.0.1', port: 9, security: 'none' };
       const body = { imap, password: 'x' };
       await world.server.data(`PATCH /api/accounts/${world.account}`, { body });

@@ -9,7 +9,7 @@ import { TestServer } from '../../support/scenario.ts';
 import { rootEmail, rootPassword } from '../../support/server-settings.ts';
 import { describeAccount, SyncWorld, waitFor } from '../../support/sync-world.ts';
 
-/** Gives the leases of the stopped server to one that was killed, as another process would find them. */
+/** Assigns the leases of the stopped server to a killed one, as another process would find them. */
 function holdLeases(dataDir: string): void {
   const folder = join(dataDir, 'applications');
   const until = new Date(Date.now() + 3_600_000).toISOString();
@@ -67,7 +67,7 @@ test.skipIf(!hasDovecot())(
 );
 
 test.skipIf(inject('postgresSkipped') !== null)(
-  'an application that another server stops, or destroys and creates again, is closed without a request',
+  'an application that another server stops, or destroys and creates again, is closed even if no request arrives',
   async () => {
     const store = await postgres.store(true);
     const shared = shareStore(postgres, store);

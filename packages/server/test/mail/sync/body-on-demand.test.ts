@@ -59,7 +59,7 @@ if (hasDovecot())
       world.server.tokens.set('bob', await world.server.signIn(bob.email, bob.password));
       // From now on only readers connect to the mail server.
       await world.server.running.applications.main.mail.sync.end();
-      // Checks of earlier tests would change the e-mail while a test compares it.
+      // Checks that earlier tests started would change the e-mail while a test compares it.
       await world.server.running.applications.main.mail.authenticity.end();
       await run(`UPDATE accounts SET imap='${imapOf(proxy.port)}' WHERE id=${world.account}`);
     });
@@ -79,7 +79,7 @@ if (hasDovecot())
       await run(`UPDATE attachments SET state='remote',sha256=NULL,"sniffedType"=NULL WHERE "emailId"=${id}`);
     });
 
-    test('readers at the same time get the whole message by one fetch', async () => {
+    test('concurrent readers get the whole message with one fetch', async () => {
       const before = countFetches();
       const replies = await Promise.all([1, 2, 3, 4].map(() => world.server.data(`GET /api/emails/${id}`)));
       for (const { bodyState, text, attachments } of replies) {
@@ -113,7 +113,7 @@ if (hasDovecot())
       expect([countFetches(), await readState()]).toEqual(before);
     });
 
-    test('a mail server that cannot be reached is named with a cure, and nothing changes', async () => {
+    test('a mail server that cannot be reached is reported with a cure, and nothing changes', async () => {
       await run(`UPDATE accounts SET imap='${imapOf(1)}' WHERE id=${world.account}`);
       const before = await readState();
       const reply = await world.server.call(`GET /api/emails/${id}`);
@@ -126,7 +126,7 @@ if (hasDovecot())
       await run(`UPDATE accounts SET imap='${imapOf(proxy.port)}' WHERE id=${world.account}`);
     });
 
-    test('a message whose content the mail server does not give can be read later, and nothing changes', async () => {
+    test('a message whose body the mail server does not return can be read later, and nothing changes', async () => {
       proxy.script = ({ name }) => (name === 'UID FETCH' ? ['{tag} OK Fetch completed'] : undefined);
       const before = await readState();
       const reply = await world.server.call(`GET /api/emails/${id}`);
@@ -136,7 +136,7 @@ if (hasDovecot())
       proxy.script = () => undefined;
     });
 
-    test('a mailbox that the mail server has numbered again can be read later, and nothing changes', async () => {
+    test('a message in a mailbox with new UIDs can be read later, and nothing changes', async () => {
       await run(`UPDATE "mailPlacements" SET uidvalidity='1' WHERE "emailId"=${id}`);
       const before = await readState();
       const reply = await world.server.call(`GET /api/emails/${id}`);
@@ -148,7 +148,7 @@ if (hasDovecot())
       );
     });
 
-    /** Every request for the message says that it was deleted, and changes nothing. */
+    /** Expects that every request for the message replies that it was deleted, and changes nothing. */
     const expectDeleted = async (): Promise<void> => {
       const [file] = (await world.server.data(`GET /api/attachments?filter={"emailId":${id}}`)) as unknown as Json[];
       const before = await readState();
@@ -165,13 +165,13 @@ if (hasDovecot())
       expect(await readState()).toEqual(before);
     };
 
-    test('a message whose mailbox was deleted on the mail server is not to be read again, and nothing changes', async () => {
+    test('reading a message whose mailbox was deleted on the mail server is refused without a retry, and nothing changes', async () => {
       await run(`UPDATE mailboxes SET "rawPath"='Former' WHERE path='INBOX'`);
       await expectDeleted();
       await run(`UPDATE mailboxes SET "rawPath"='INBOX' WHERE path='INBOX'`);
     });
 
-    test('a message that was deleted on the mail server is not to be read again, and nothing changes', async () => {
+    test('reading a message that was deleted on the mail server is refused without a retry, and nothing changes', async () => {
       const client = await world.openClient();
       await client.mailboxOpen('INBOX');
       await client.messageDelete('1:*');

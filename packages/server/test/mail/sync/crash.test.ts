@@ -19,12 +19,18 @@ import {
 } from '../../support/sync-world.ts';
 import { fillInbox, startSyncedProcess, untilAllLive } from '../../support/synced-process.ts';
 
-/** The suite runs a few rounds; `CRASH_ROUNDS=50` runs as many as the acceptance of synchronisation asks for. */
+/**
+ * The suite runs a few rounds; `CRASH_ROUNDS=50` runs the number that the acceptance criteria of synchronisation
+ * require.
+ */
 const rounds = Number(process.env['CRASH_ROUNDS'] ?? 3);
 const messageCount = 150;
-/** The next server may work for the account soon after its start, so that kills interrupt synchronisation and not the wait for it. */
+/**
+ * Leases are short, so that the next server can soon work for the account, and kills interrupt the synchronisation and
+ * not the wait for it.
+ */
 const shortLease = { leaseMilliseconds: 1000, renewMilliseconds: 200 };
-/** From the start of a server to its kill, in milliseconds. */
+/** The maximum time from the start of a server to its kill, in milliseconds. */
 const maxLifetime = 1500;
 
 describeEngines('a server that is killed', (engine) => {
@@ -34,7 +40,7 @@ describeEngines('a server that is killed', (engine) => {
       const dovecot = await startDovecot();
       const store = await engine.store(true);
       await deliver(dovecot, 'first of all');
-      // Every third message is stored by its headers first.
+      // Every third message is first stored with only its headers.
       const raws = Array.from({ length: messageCount }, (_, index) =>
         makeMessage(`message ${index}`, 'Text '.repeat(index % 3 === 0 ? 20_000 : 200), `<${index}@crash.test>`),
       );
@@ -71,7 +77,7 @@ describeEngines('a server that is killed', (engine) => {
   );
 });
 
-/** Changes on both sides until the server is killed. */
+/** Changes messages on both sides until the server is killed. */
 async function changeBothSides(server: ServerProcess, client: ImapFlow, round: number): Promise<void> {
   const emails = ((await server.data('emails:list?pageSize=200')) ?? []) as Json[];
   const pick = (): Json | undefined => emails[Math.floor(Math.random() * emails.length)];
@@ -155,7 +161,7 @@ async function countEmails(store: Store): Promise<{ emails: number; identities: 
   return { emails, identities, drafts };
 }
 
-/** E-mails without bodies, and notes about bodies that are to be downloaded. */
+/** The number of e-mails without bodies, and of queued body downloads. */
 async function countMissing(store: Store): Promise<number> {
   const partial = `(SELECT count(*) FROM emails WHERE "bodyState"='partial')`;
   const [row] = await readStore(store, `SELECT ${partial} + (SELECT count(*) FROM "mailMissingBodies")`);

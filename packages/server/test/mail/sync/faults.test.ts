@@ -42,7 +42,7 @@ describe.skipIf(!hasDovecot())('a mail server with faults', () => {
   const listProblems = (): Promise<Json[]> =>
     world.server.data(`GET /api/mailProblems:list?sort=-id&filter={"accountId":${world.account}}`) as never;
 
-  test('a dropped connection is opened again, and nothing is missed', async () => {
+  test('a dropped connection is opened again, and no message is missed', async () => {
     await start();
     for (const connection of proxy.connections) connection.drop();
     await world.deliver('after the drop');
@@ -51,7 +51,7 @@ describe.skipIf(!hasDovecot())('a mail server with faults', () => {
     expect(await listProblems()).toEqual([]);
   });
 
-  test('a message that is moved there and back during a look keeps its id', async () => {
+  test('a message that is moved to another mailbox and back during a synchronisation keeps its id', async () => {
     const client = await world.openClient();
     await client.mailboxCreate('Shuttle');
     await start();
@@ -60,7 +60,7 @@ describe.skipIf(!hasDovecot())('a mail server with faults', () => {
     let isMovedBack = false;
     proxy.script = ({ name, args }) => {
       if (name === 'SELECT' && args.includes('Shuttle') && !isMovedBack) {
-        // The inbox has been looked at already, without the message.
+        // The inbox was already read, without the message.
         world.dovecot.doveadmSync('move', '-u', user, 'INBOX', 'mailbox', 'Shuttle', 'all');
         isMovedBack = true;
       }
@@ -73,7 +73,7 @@ describe.skipIf(!hasDovecot())('a mail server with faults', () => {
     expect((await world.findEmail('message 2'))!.id).toBe(id);
   });
 
-  test('a connection that does not answer any more is replaced', async () => {
+  test('a connection that no longer replies is replaced', async () => {
     await start();
     for (const connection of proxy.connections) connection.becomeDeaf();
     await world.deliver('while deaf');
@@ -81,7 +81,7 @@ describe.skipIf(!hasDovecot())('a mail server with faults', () => {
     await world.untilSame();
   });
 
-  test('a server that limits requests gets a pause, and the account says why', async () => {
+  test('a server that limits requests is not used for a while, and the account shows the reason', async () => {
     let refusals = 3;
     proxy.script = ({ name }) => {
       if (name !== 'LIST' || refusals === 0) return undefined;
@@ -106,7 +106,7 @@ describe.skipIf(!hasDovecot())('a mail server with faults', () => {
     connection!.send('* VANISHED 1:3');
     await world.deliver('after the lie');
     await waitFor(async () => (await world.findEmail('after the lie')) !== undefined, 'the message after the lie');
-    // The same in the answer to a question for changes.
+    // The same in the reply to a request for changes.
     proxy.script = ({ name, args, connection: each }) => {
       if (name === 'UID FETCH' && args.includes('CHANGEDSINCE')) each.send('* VANISHED (EARLIER) 1:2');
       return undefined;
@@ -117,7 +117,7 @@ describe.skipIf(!hasDovecot())('a mail server with faults', () => {
     for (const { id, subject } of before) expect((await world.findEmail(subject))!.id).toBe(id);
   });
 
-  test('a server that accepts flags and stores nothing shows its own flags in the end', async () => {
+  test('if a server accepts flags but does not store them, the flags of the server are shown in the end', async () => {
     await start();
     proxy.script = ({ name }) => (name === 'UID STORE' ? ['{tag} OK Store completed'] : undefined);
     const email = await world.findEmail('message 1');
@@ -130,7 +130,7 @@ describe.skipIf(!hasDovecot())('a mail server with faults', () => {
 
   test('an interrupted move is neither lost nor made twice', async () => {
     await start();
-    // The server moves the message, but its answer never arrives.
+    // The server moves the message, but its reply never arrives.
     proxy.script = ({ name, count, connection }) => {
       if (name === 'UID MOVE' && count === 1) setTimeout(() => connection.drop(), 50);
       return undefined;
@@ -145,7 +145,7 @@ describe.skipIf(!hasDovecot())('a mail server with faults', () => {
     expect(await world.findEmail('message 2')).toMatchObject({ id: email!.id, folder: 'archive' });
   });
 
-  test('a move that is refused because one of its messages is gone is made for the others, which keep their ids', async () => {
+  test('if one of several messages of a move is gone, the others are moved and keep their ids', async () => {
     await start();
     const before = await world.listEmails();
     const refusal = '{tag} NO [EXPUNGEISSUED] Some of the requested messages no longer exist (0.001 + 0.000 secs).';

@@ -44,7 +44,7 @@ describe.skipIf(!hasDovecot()).each([
     expect(shown).toBeLessThan(poor ? 5000 : 1500);
   });
 
-  test('flags are changed on either side', async () => {
+  test('flags that are changed on either side are changed on the other', async () => {
     const email = await world.findEmail('old 1');
     await world.server.data(`PATCH /api/emails/${email!.id}`, { body: { read: true, starred: true } });
     await world.untilSame();
@@ -56,7 +56,7 @@ describe.skipIf(!hasDovecot()).each([
     await client.logout();
   });
 
-  test('messages are moved on either side and keep their ids', async () => {
+  test('messages that are moved on either side are moved on the other, and keep their ids', async () => {
     const before = await world.findEmail('old 3');
     await world.server.data('POST /api/emails:move', { body: { ids: [before!.id], mailbox: 'archive' } });
     await world.untilSame();
@@ -69,7 +69,7 @@ describe.skipIf(!hasDovecot()).each([
     await client.logout();
   });
 
-  test('messages are deleted on either side', async () => {
+  test('messages that are deleted on either side are deleted on the other', async () => {
     const email = await world.findEmail('old 4');
     await world.server.data(`DELETE /api/emails/${email!.id}?force=true`);
     await world.untilSame();

@@ -9,11 +9,11 @@ import { SyncWorld, waitFor } from '../../support/sync-world.ts';
 const inInbox = ['moved to the archive', 'expunged', 'deleted here', 'moved here', 'read', 'kept'];
 const uids = [1, 2, 3, 4, 5, 6];
 
-/** What happens to a message whose body is still on the mail server. */
+/** Changes of a message while its body is still on the mail server. */
 describe.skipIf(!hasDovecot()).each([
   ['full capabilities', false],
   ['only IMAP4rev1', true],
-] as const)('a large message that changes before its body is here, on a server with %s', (_, poor) => {
+] as const)('a large message that changes before its body is downloaded, on a server with %s', (_, poor) => {
   let world: SyncWorld;
   let proxy: FaultyImap;
   let gate: BodyGate;
@@ -46,7 +46,7 @@ describe.skipIf(!hasDovecot()).each([
     await client.logout();
   };
 
-  test('a move on the server keeps the e-mail, without its bytes', async () => {
+  test('a message that is moved on the server stays the same e-mail, and its body is still missing', async () => {
     await move('INBOX', 'moved to the archive', 'Archive');
     await waitFor(async () => (await world.findEmail('moved to the archive'))?.folder === 'archive', 'the move');
     await world.untilSame();
@@ -56,7 +56,7 @@ describe.skipIf(!hasDovecot()).each([
     });
   });
 
-  test('a move into a mailbox that is looked at first gives the e-mail its body', async () => {
+  test('a message that is moved into a mailbox that is read earlier gets its body', async () => {
     await move('Archive', 'moved to the inbox', 'INBOX');
     await waitFor(async () => (await world.findEmail('moved to the inbox'))?.folder === 'inbox', 'the move');
     await waitFor(async () => (await world.findEmail('moved to the inbox'))?.bodyState === 'complete', 'its body');
@@ -65,7 +65,7 @@ describe.skipIf(!hasDovecot()).each([
     expect(await world.listEmails()).toHaveLength(7);
   });
 
-  test('a message that is expunged or deleted here is gone, and nothing waits for its body', async () => {
+  test('a message that is expunged, or that is deleted here, is gone, and no download of its body remains', async () => {
     const client = await world.openClient();
     await client.mailboxOpen('INBOX');
     await client.messageDelete((await client.search({ subject: 'expunged' }, { uid: true })) as number[], {
@@ -81,14 +81,14 @@ describe.skipIf(!hasDovecot()).each([
     await waitFor(async () => (await world.readAccount()).bodiesWaiting === 4, 'the number of bodies');
   });
 
-  test('a move that is made here keeps the e-mail', async () => {
+  test('a message that is moved here stays the same e-mail', async () => {
     const body = { ids: [ids.get('moved here')], mailbox: 'archive' };
     await world.server.data('POST /api/emails:move', { body });
     await world.untilSame();
     expect(await world.findEmail('moved here')).toMatchObject({ id: ids.get('moved here'), folder: 'archive' });
   });
 
-  test('a reader gets the reason, and nothing changes, as long as the server refuses the body', async () => {
+  test('while the server refuses the body, a reader gets the reason and nothing changes', async () => {
     const state = (): Promise<unknown> => run('SELECT id,_v,"bodyState",identity FROM emails ORDER BY id');
     const before = await state();
     const reply = await world.server.call(`GET /api/emails/${ids.get('read')}`);
@@ -96,7 +96,7 @@ describe.skipIf(!hasDovecot()).each([
     expect(await state()).toEqual(before);
   });
 
-  test('new UIDs of a mailbox keep the e-mails, and all bodies are downloaded', async () => {
+  test('if a mailbox gets new UIDs, its e-mails stay the same and all bodies are downloaded', async () => {
     await world.dovecot.setUidValidity(world.dovecot.users['alice']!.address, 'INBOX', 99_999);
     await world.dovecot.dropConnections(world.dovecot.users['alice']!.address);
     await world.untilSame();
@@ -148,7 +148,7 @@ describe.skipIf(!hasDovecot()).each([
         slow.commands.filter(
           (each) => /^UID FETCH .*BODY\.PEEK\[\]/.test(each) && parseUids(each.split(' ')[2]!).includes(1),
         ).length;
-      // The body takes seconds, from the moment at which it is asked for.
+      // The body arrives only seconds after it is requested.
       slow.script = ({ name, args }) => {
         if (name === 'UID FETCH' && /BODY\.PEEK\[\]/.test(args)) slow.bytesPerSecond = 250_000;
         return undefined;

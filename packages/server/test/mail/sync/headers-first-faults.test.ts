@@ -9,8 +9,11 @@ import { SyncWorld, waitFor } from '../../support/sync-world.ts';
 const poisonUid = 2;
 const users = ['alice', 'bob', 'carol', 'dora'];
 
-/** A message whose body the server cannot give. Attempts follow each other quickly here; really they take two hours. */
-describe.skipIf(!hasDovecot())('a large message at which the mail server fails', () => {
+/**
+ * A message whose body the server cannot return. Here, attempts follow each other quickly; in production, all of them
+ * together take two hours.
+ */
+describe.skipIf(!hasDovecot())('a large message whose body the mail server cannot return', () => {
   let world: SyncWorld;
   let proxy: FaultyImap;
   beforeAll(async () => {
@@ -38,7 +41,7 @@ describe.skipIf(!hasDovecot())('a large message at which the mail server fails',
   };
 
   test.each(Object.keys(fails))(
-    'a server that %s does not stop the others, and the problem log names it',
+    'a server that %s does not stop the download of other messages, and the problem log names the message',
     async (name) => {
       world.user = users[Object.keys(fails).indexOf(name)]!;
       const client = await world.openClient();
@@ -60,7 +63,7 @@ describe.skipIf(!hasDovecot())('a large message at which the mail server fails',
       await waitFor(async () => (await world.readAccount()).bodiesWaiting === 0, 'the number of bodies');
       const poison = (await world.findEmail('poison'))!;
       expect(poison.bodyState).toBe('partial');
-      // Somebody who opens it causes another attempt.
+      // Opening the message starts another attempt.
       expect((await world.server.call(`GET /api/emails/${poison.id}`)).status).toBe(503);
       proxy.script = () => undefined;
       expect(await world.server.data(`GET /api/emails/${poison.id}`)).toMatchObject({ bodyState: 'complete' });
@@ -68,12 +71,12 @@ describe.skipIf(!hasDovecot())('a large message at which the mail server fails',
     },
   );
 
-  test('a message that is expunged after its headers were stored by an interrupted step is gone', async () => {
+  test('a message that is expunged after an interrupted step stored its headers is gone', async () => {
     world.user = 'dora';
     const client = await world.openClient();
     await client.append('INBOX', makeLargeMail('expunged'));
     await client.append('INBOX', 'Subject: small\r\nMessage-ID: <small@test>\r\n\r\nText\r\n');
-    // The headers of the large message are stored, and the step never comes to its end.
+    // The headers of the large message are stored, but the step never ends.
     let isBroken = true;
     proxy.script = ({ name, args, connection }) => {
       if (!isBroken || name !== 'UID FETCH' || !args.includes('BODY.PEEK[]')) return undefined;

@@ -10,7 +10,7 @@ import { SyncWorld, waitFor } from '../../support/sync-world.ts';
 const largeUids = [4, 5, 6, 7];
 const large = ['budget', 'contract', 'photos'];
 
-/** Large messages of a first synchronisation, before and after their bodies are here. */
+/** Large messages of a first synchronisation, before and after their bodies are downloaded. */
 function describeWorld(engine: Engine, poor: boolean): void {
   let world: SyncWorld;
   let proxy: FaultyImap;
@@ -52,7 +52,7 @@ function describeWorld(engine: Engine, poor: boolean): void {
   };
   let ids: Json = {};
 
-  test('all messages are listed, threaded, counted and found by their headers before their bodies are here', async () => {
+  test('all messages are listed, threaded, counted and found by their headers before their bodies are downloaded', async () => {
     expect(await world.readAccount()).toMatchObject({
       status: 'live',
       problem: null,
@@ -85,7 +85,7 @@ function describeWorld(engine: Engine, poor: boolean): void {
     );
     expect((await world.listEmails('&search=contract')).map(({ subject }) => subject)).toEqual(['contract']);
     expect(await world.listEmails('&search=plan.pdf')).toHaveLength(5);
-    // The draft is stored whole.
+    // The draft is stored completely.
     expect(await world.listEmails('&search=needle')).toHaveLength(1);
     const files: Json[] = await world.server.data(`GET /api/attachments:list?filter={"emailId":${ids['contract']}}`);
     expect(files).toMatchObject([
@@ -94,7 +94,7 @@ function describeWorld(engine: Engine, poor: boolean): void {
     await world.untilSame();
   });
 
-  test('drafts and messages without a Message-ID are stored whole', async () => {
+  test('drafts and messages without a Message-ID are stored completely', async () => {
     const drafts = await world.listEmails('&folder=drafts');
     expect(drafts.map(({ subject, bodyState }) => [subject, bodyState]).sort()).toEqual([
       ['unfinished', 'complete'],
@@ -144,7 +144,7 @@ function describeWorld(engine: Engine, poor: boolean): void {
     expect(after).toMatchObject([{ id: files[0].id, filename: 'plan.pdf', partId: '2', state: 'stored' }]);
     expect((await listEvents()).slice(before)).toEqual([]);
     expect(await query('SELECT id FROM "mailMissingBodies"')).toEqual([]);
-    // Each body was read once, also that of the message with two copies.
+    // Each body was fetched once, also that of the message with two copies.
     expect([...gate.fetched].sort()).toEqual(largeUids);
     await world.untilSame();
   });

@@ -29,7 +29,7 @@ function list(names: readonly string[], exists: number): ImapReply {
   ];
 }
 
-describe('a mail server that means harm', () => {
+describe('a malicious mail server', () => {
   let server: TestServer;
   let imap: FaultyImap;
   let account = 0;
@@ -81,7 +81,7 @@ describe('a mail server that means harm', () => {
     expect(await server.data(`GET /api/mailboxes:list?filter={"accountId":${account},"path":"box 1"}`)).toEqual([]);
   });
 
-  test('a line that names millions of expunged messages does not stop the other work of the server', async () => {
+  test('a line that names millions of expunged messages does not block the other work of the server', async () => {
     const delay = monitorEventLoopDelay({ resolution: 10 });
     imap.script = ({ name, connection }) => {
       if (name === 'LIST') return list(['INBOX'], 0);
@@ -98,7 +98,7 @@ describe('a mail server that means harm', () => {
     expect(delay.max / 1e6).toBeLessThan(6000);
   });
 
-  test('messages that are much larger than the server has said are not kept in memory', async () => {
+  test('messages that are much larger than the server announced are not kept in memory', async () => {
     const bytes = 'x'.repeat(30_000_000);
     const uids = [1, 2, 3];
     imap.script = ({ name, args, connection }) => {
@@ -115,7 +115,7 @@ describe('a mail server that means harm', () => {
     expect(await server.data(`GET /api/emails:list?accountId=${account}`)).toEqual([]);
   });
 
-  test('an answer with rows without end is given up', async () => {
+  test('a reply with endless rows is aborted', async () => {
     let isSending = false;
     imap.script = ({ name, connection }) => {
       if (name === 'LIST') return list(['INBOX'], 3);
@@ -135,7 +135,7 @@ describe('a mail server that means harm', () => {
     await untilRefused();
   });
 
-  test('an answer that takes too long is given up', async () => {
+  test('a reply that takes too long is aborted', async () => {
     const env = { MAIL_SYNC: 'on', MAIL_ALLOWED_PRIVATE_HOSTS: '127.0.0.1' };
     const times = { ...fastTimes, fetchMilliseconds: 1000 };
     const other = await TestServer.start(sqlite, { env, mailSyncTimes: times });
@@ -205,7 +205,7 @@ describe('a mail server that means harm', () => {
       await untilTimedOut();
     });
 
-    test('in the middle of a message is closed, and nothing of it is stored', async () => {
+    test('in the middle of a message is closed, and no part of the message is stored', async () => {
       serve((connection) => {
         connection.send(`* 1 FETCH (UID 1 FLAGS () MODSEQ (1) BODY[] {${raw.length}}\r\n${raw.slice(0, 100)}`);
         connection.becomeDeaf();
@@ -221,7 +221,7 @@ describe('a mail server that means harm', () => {
       await untilTimedOut();
     });
 
-    test('is used further if the message arrives slowly', async () => {
+    test('is kept if the message arrives slowly', async () => {
       serve((connection) => {
         imap.bytesPerSecond = 15_000;
         connection.send(`* 1 FETCH (UID 1 FLAGS () MODSEQ (1) BODY[] {${raw.length}}\r\n${raw})`);
@@ -235,7 +235,7 @@ describe('a mail server that means harm', () => {
     });
   });
 
-  test('a message that is larger than the server has said only stays in memory when the budget has room for it', async () => {
+  test('a message that is larger than the server announced is only kept in memory if the memory budget allows it', async () => {
     const { services } = server.running.applications.main.mail.connections.parts as unknown as {
       readonly services: { readonly sync: SyncServices };
     };
@@ -280,7 +280,7 @@ describe('a mail server that means harm', () => {
     );
   });
 
-  test('a connection that was stable ends the earlier failures', async () => {
+  test('after a stable connection, earlier failures no longer count', async () => {
     const env = { MAIL_SYNC: 'on', MAIL_ALLOWED_PRIVATE_HOSTS: '127.0.0.1' };
     const times = { ...fastTimes, stableMilliseconds: 0 };
     const other = await TestServer.start(sqlite, { env, mailSyncTimes: times });

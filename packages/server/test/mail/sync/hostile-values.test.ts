@@ -12,7 +12,7 @@ const long = 'x'.repeat(100_000);
 const base = ['IMAP4rev1', 'IDLE', 'SASL-IR', 'AUTH=PLAIN', 'ENABLE', 'LIST-STATUS'];
 const gmail = [...base, 'X-GM-EXT-1'];
 
-/** What a server says about its one message. */
+/** The values that a server returns for its only message. */
 interface Hostility {
   readonly name: string;
   readonly capabilities?: readonly string[];
@@ -20,9 +20,9 @@ interface Hostility {
   readonly items?: string;
   readonly list?: readonly string[];
   readonly greeting?: string;
-  /** What the API shows of the message. */
+  /** The message as the API shows it. */
   readonly shown?: object;
-  /** Paths of the mailboxes that the API shows. */
+  /** Paths of the mailboxes as the API shows them. */
   readonly paths?: readonly string[];
 }
 
@@ -134,7 +134,7 @@ describeEngines('hostile values of a mail server', (engine) => {
     account = (await server.data('POST /api/accounts:create', { body })).id;
   };
 
-  /** The versions of all that is stored of the mailbox. */
+  /** The versions of all stored e-mails and mailboxes of the account. */
   const readVersions = async (): Promise<unknown> => {
     const { database } = server.running.applications.main;
     const rows = await database.read([
@@ -144,7 +144,8 @@ describeEngines('hostile values of a mail server', (engine) => {
     return JSON.parse(JSON.stringify(rows));
   };
 
-  // Lengths are limited before a statement; what text can contain, and the range of numbers, depends on the engine.
+  // Lengths are limited before values reach a statement. Which text and which range of numbers can be stored depends on
+  // the engine.
   const cases = hostilities.filter(({ name }) => engine.name === 'sqlite' || /NUL|half|large/.test(name));
   test.for(cases)('$name does not stop the synchronisation', async (hostility) => {
     await start(hostility);
@@ -163,7 +164,7 @@ describeEngines('hostile values of a mail server', (engine) => {
     const filter = JSON.stringify({ accountId: account });
     const mailboxes = await server.data(`GET /api/mailboxes:list?filter=${filter}&sort=path`);
     expect(mailboxes.map(({ path }: Json) => path)).toEqual(hostility.paths ?? ['INBOX']);
-    // Later looks find that nothing has changed.
+    // Later synchronisations find that nothing has changed.
     const before = await readVersions();
     const countLooks = (): number => imap!.commands.filter((each) => each.startsWith('LIST "" "*"')).length;
     const looks = countLooks();
@@ -172,7 +173,7 @@ describeEngines('hostile values of a mail server', (engine) => {
     expect(await server.data(`GET /api/mailProblems:list?filter=${filter}`)).toEqual([]);
   });
 
-  /** A reply with everything that is not to be shown: far more than a problem shows. */
+  /** A reply that contains everything that must not be shown, and is far longer than the text that a problem shows. */
   const refusal = `NO a\0b \x1b[31m ${'x'.repeat(170)}${'\u00f0\u009f\u0098\u0080'.repeat(50_000)}`;
   const expectShort = (text: string): void => {
     expect(text).toMatch(/“a b \[31m x+(?:😀)*…”/u);

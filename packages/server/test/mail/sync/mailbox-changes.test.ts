@@ -53,8 +53,9 @@ describe.skipIf(!hasDovecot()).each([
     await world.untilSame();
   });
 
-  // A server that does not report what is gone is compared with the number of messages that the connection has stored.
-  test.skipIf(poor)('a message that was missed is found by the number of messages', async () => {
+  // For a server that does not report expunged messages, the number of messages is compared with the number that was
+  // stored.
+  test.skipIf(poor)('a message that was missed is detected by the number of messages', async () => {
     const before = await readIds();
     const { database } = world.server.running.applications.main;
     const text = `DELETE FROM "mailPlacements" WHERE "emailId"=${before.get('message 4')}`;
@@ -88,7 +89,7 @@ describe.skipIf(!hasDovecot()).each([
     expect((await readIds()).get('message 3')).toBe(email);
   });
 
-  // A draft is sent some seconds after its last change, so one server is enough.
+  // A draft is only sent some seconds after its last change, so one engine and server are enough.
   test.runIf(engine === postgres)('a draft is stored on the server, and replaced by its next version', async () => {
     const body = { account: world.account, to: ['bob@example.test'], subject: 'Draft', text: 'First' };
     const { id } = await world.server.data('POST /api/emails:saveDraft', { body });
@@ -104,7 +105,7 @@ describe.skipIf(!hasDovecot()).each([
     expect(drafts[0]!.flags!.has('\\Draft')).toBe(true);
   });
 
-  test('a mailbox that is emptied by another program is emptied here', async () => {
+  test('a mailbox that another program empties is emptied here', async () => {
     const client = await world.openClient();
     await client.mailboxOpen('INBOX');
     await client.messageDelete('1:*');

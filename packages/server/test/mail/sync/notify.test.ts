@@ -1,4 +1,7 @@
-/** NOTIFY: changes of mailboxes that are not selected. Regular looks are so rare here that only a notification can bring a change in time. */
+/**
+ * NOTIFY: changes of mailboxes that are not selected. Regular synchronisations are so rare here that only a
+ * notification can report a change in time.
+ */
 import type { ImapFlow } from 'imapflow';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { SyncTimes } from '../../../src/mail/sync/sync-services.ts';
@@ -10,7 +13,7 @@ import { BodyGate, makeLargeMail } from '../../support/large-mail.ts';
 import { makeMessage, SyncWorld, waitFor } from '../../support/sync-world.ts';
 
 const userNames = Array.from({ length: 8 }, (_, index) => `user${index}`);
-/** A time after which no test waits any more. */
+/** An interval that is longer than any test. */
 const never = 3_600_000;
 
 let world: SyncWorld;
@@ -89,9 +92,10 @@ describe.skipIf(!hasDovecot())('changes of mailboxes that are not selected', () 
     await world.untilSame(30_000);
   });
 
-  test('large messages that are moved before their bodies are here get them', async () => {
+  test('large messages that are moved before their bodies are downloaded get their bodies', async () => {
     const subjects = ['out of the inbox', 'into the inbox', 'elsewhere', 'not even there'];
-    // The bodies are kept back where the messages are at first, and of the last one also where it is moved to. All UIDs are different.
+    // The bodies are held back in the mailboxes where the messages are first, and that of the last one also in its
+    // target. All UIDs are different.
     const gate = new BodyGate(proxy, [2, 11, 12, 13, 23]);
     for (const [path, count] of [
       ['Archive', 10],
@@ -126,7 +130,7 @@ describe.skipIf(!hasDovecot())('changes of mailboxes that are not selected', () 
     expect(new Map(after.map(({ subject, id }) => [subject, id]))).toEqual(ids);
   });
 
-  test('new mailboxes, messages in them, new names and deletions are shown, on one connection', async () => {
+  test('new, renamed and deleted mailboxes, and messages in new ones, are shown over one connection', async () => {
     await start();
     const list = async (): Promise<Map<string, number>> => {
       const rows: Json[] = await world.server.data(`GET /api/mailboxes:list?filter={"accountId":${world.account}}`);
@@ -143,7 +147,7 @@ describe.skipIf(!hasDovecot())('changes of mailboxes that are not selected', () 
     expect((await list()).get('Renamed')).toBe(mailbox);
     await until('in a new folder', ({ folder }) => folder === 'Renamed');
     expect((await world.findEmail('in a new folder'))!.id).toBe(id);
-    // Names that exist for a moment only.
+    // The mailbox has this name for only a moment.
     await client.mailboxRename('Renamed', 'Passing');
     await append('Passing', 'in passing');
     await client.mailboxRename('Passing', 'Last');
@@ -156,9 +160,9 @@ describe.skipIf(!hasDovecot())('changes of mailboxes that are not selected', () 
     expect(await world.readAccount()).toMatchObject({ status: 'live', problem: null });
   });
 
-  test('after an overflow, all mailboxes are looked at, and the inbox is still reported', async () => {
+  test('after an overflow, all mailboxes are read, and the inbox is still reported', async () => {
     await start();
-    // The server has stopped to report changes before it says so.
+    // The server has already stopped reporting changes before it says so.
     proxy.rewrite = (line) => (/^\* STATUS "?M/.test(line) && !proxy.commands.at(-1)?.startsWith('LIST') ? null : line);
     await append('Müller', 'unreported');
     for (const connection of proxy.connections) connection.send('* OK [NOTIFICATIONOVERFLOW] Too many changes');
@@ -172,7 +176,7 @@ describe.skipIf(!hasDovecot())('changes of mailboxes that are not selected', () 
     expect(proxy.connections.size).toBe(1);
   });
 
-  test('a server that reports changes all the time is looked at less and less often', async () => {
+  test('a server that constantly reports changes is synchronised less and less often', async () => {
     await start();
     const before = countCommands('LIST');
     const end = performance.now() + 2000;
@@ -192,7 +196,7 @@ describe.skipIf(!hasDovecot())('notifications that do not come', () => {
   test.each([
     ['refuses NOTIFY', '{tag} BAD Unknown command'],
     ['accepts NOTIFY and reports nothing', '{tag} OK NOTIFY completed'],
-  ])('a server that %s is looked at regularly, on the same connection', async (_, reply) => {
+  ])('a server that %s is synchronised regularly, over the same connection', async (_, reply) => {
     proxy.script = ({ name }) => (name === 'NOTIFY' ? [reply] : undefined);
     await start();
     await append('Müller', 'by a look');

@@ -7,11 +7,11 @@ import { openStoreReader, type StoreReader } from '../../support/store-reader.ts
 import { deliver, describeAccount, openClient, waitFor } from '../../support/sync-world.ts';
 import { startSyncedProcess, untilAllLive } from '../../support/synced-process.ts';
 
-/** The next server does not wait for long until it may work for the account. */
+/** Leases are short, so that the next server does not wait long until it may work for the account. */
 const shortLease = { leaseMilliseconds: 3000, renewMilliseconds: 500 };
 describe.skipIf(!hasDovecot())('with a mail server', () => {
   describeEngines('rules for mail of a real server', (engine) => {
-    /** `RULE_KILLS=20` kills as often. */
+    /** `RULE_KILLS=20` kills the server 20 times. */
     const rounds = Number(process.env['RULE_KILLS'] ?? (engine.name === 'sqlite' ? 3 : 1));
     let dovecot: Dovecot;
     let store: Store;
@@ -45,7 +45,7 @@ describe.skipIf(!hasDovecot())('with a mail server', () => {
       await store?.remove();
     });
 
-    /** The orders that the IMAP server has in a mailbox, with their flags. */
+    /** The messages with the subject "order …" in a mailbox of the IMAP server, with their flags. */
     async function readOrders(mailbox: string): Promise<Map<string, string[]>> {
       const client = await openClient(dovecot);
       const { exists } = await client.mailboxOpen(mailbox, { readOnly: true });
@@ -84,7 +84,10 @@ describe.skipIf(!hasDovecot())('with a mail server', () => {
       }
     }
 
-    /** How often the rule was applied, by e-mail. On PostgreSQL, events can be read when all older transactions have ended. */
+    /**
+     * The number of times that the rule was applied to each e-mail. On PostgreSQL, events can be read when all older
+     * transactions have ended.
+     */
     async function countMatches(expected: number): Promise<number[]> {
       let matches: number[] = [];
       const read = async (): Promise<boolean> => {
@@ -97,14 +100,14 @@ describe.skipIf(!hasDovecot())('with a mail server', () => {
       return matches;
     }
 
-    test('a message that arrives is moved, labelled and flagged on the mail server too', async () => {
+    test('a message that arrives is moved, labelled and flagged, also on the mail server', async () => {
       await deliver(dovecot, 'order 0');
       await untilFiled(1);
       expect(await countMatches(1)).toEqual([1]);
     });
 
     test(
-      'rules are applied once when the server is killed while messages are stored',
+      'rules are applied once if the server is killed while messages are stored',
       async () => {
         let waited = 0;
         for (let round = 1; round <= rounds; round += 1) {
@@ -123,7 +126,7 @@ describe.skipIf(!hasDovecot())('with a mail server', () => {
       30_000 + 10_000 * rounds,
     );
 
-    /** Resolves as soon as the store has more orders than before: their rules may wait. */
+    /** Resolves as soon as the store has more orders than before. Their rules may not have been applied yet. */
     async function untilArrived(before: number): Promise<void> {
       const count = `SELECT count(*) FROM emails WHERE subject LIKE 'order%'`;
       await waitFor(async () => (await reader.readNumber(count)) > before, 'messages to arrive', 20_000);

@@ -1,9 +1,10 @@
 /**
- * Another client changes random messages at the same time as this server. It runs only for a number of seconds:
+ * Another client changes random messages at the same time as this server. The test is bounded by time:
  *
- *     MAIL_SECONDS=300 MAIL_MESSAGES=500 npm run test:only -- second-client
+ * MAIL_SECONDS=300 MAIL_MESSAGES=500 npm run test:only -- second-client
  *
- * What it has found is tested without chance in contract/mail-conflicts.test.ts and contract/mail-interleaving.test.ts.
+ * The conflicts that it has found are tested deterministically in contract/mail-conflicts.test.ts and
+ * contract/mail-interleaving.test.ts.
  */
 import type { ImapFlow } from 'imapflow';
 import { expect, test } from 'vitest';
@@ -23,7 +24,7 @@ const pick = <T>(list: readonly T[]): T => list[Math.floor(Math.random() * list.
 const raw = (index: number): string =>
   `From: zoe@example.test\r\nTo: alice@example.test\r\nSubject: number ${index}\r\nMessage-ID: <number-${index}@test>\r\n\r\nText ${index}\r\n`;
 
-/** A change of a random message by the other client. A message that has been moved meanwhile is left alone. */
+/** A change of a random message by the other client. A message that was moved in the meantime is skipped. */
 async function changeThere(client: ImapFlow): Promise<void> {
   const path = pick(folders);
   await client.mailboxOpen(path);
@@ -72,7 +73,8 @@ describeEngines('a second client', (engine) => {
             const reply = await world.server.call(`POST /api/emails:${action}`, {
               body: { ids: [...keys], ...values, ...(mailboxId !== undefined && { mailbox: mailboxId }) },
             });
-            // 403: a message is hidden between the reports that it left one folder and reached the other. 503: a slow machine.
+            // 403: a moved message is hidden after it left one folder and before it is found in the other. 503: a slow
+            // machine.
             if (![403, 503].includes(reply.status)) expect(reply.status, reply.text).toBe(200);
             await new Promise((resolve) => setTimeout(resolve, 20));
           }

@@ -7,13 +7,15 @@ import type { ServerProcess } from '../../support/server-process.ts';
 import { deliver, describeAccount, waitFor } from '../../support/sync-world.ts';
 import { startSyncedProcess, untilAllLive } from '../../support/synced-process.ts';
 
-/** Accounts that two servers share; `SYNC_ACCOUNTS=50` measures as many as the acceptance of synchronisation asks for. */
+/**
+ * The number of accounts that two servers share; `SYNC_ACCOUNTS=50` is the number that the acceptance criteria require.
+ */
 const accountCount = Number(process.env['SYNC_ACCOUNTS'] ?? 6);
 const times = { leaseMilliseconds: 3000, renewMilliseconds: 1000 };
 const defaultLease = { leaseMilliseconds: 27_000, renewMilliseconds: 9000, tickMilliseconds: 2000 };
 
 test.skipIf(!hasDovecot() || inject('postgresSkipped') !== null)(
-  'two servers share the accounts, and the accounts of a killed one move to the other',
+  'two servers share the accounts, and the other server takes over those of a killed one',
   async () => {
     const userNames = Array.from({ length: accountCount }, (_, index) => `user${index}`);
     const dovecot = await startDovecot({ userNames });
@@ -60,10 +62,10 @@ test.skipIf(!hasDovecot() || inject('postgresSkipped') !== null)(
   180_000,
 );
 
-/** How many accounts each server has the lease of. */
+/** The number of accounts of which each server holds the lease. */
 async function countLeases(store: Store): Promise<number[]> {
   const client = new pg.Client({ connectionString: store.databaseUrl! });
-  client.on('error', () => {}); // the database is removed while the connection closes
+  client.on('error', () => {}); // the database is being removed, which closes the connection
   await client.connect();
   const { rows } = await client.query(
     'SELECT count(*) AS n FROM app_1.accounts WHERE "leasedBy" IS NOT NULL GROUP BY "leasedBy"',

@@ -1,6 +1,8 @@
 /**
- * Attempts at what a role may not have: every operation that the document of an admin and the server's own list of actions
- * know, each with every parameter that could carry a name, in every spelling. A new action or parameter is tried by itself.
+ * Attempts to use what a role may not use: every operation in the OpenAPI document of an administrator or in the
+ * server's list of
+ * actions, with every parameter that can contain a name, in every spelling. New actions and parameters are included
+ * automatically.
  */
 
 import { resolveReference } from '../documented-replies.ts';
@@ -13,16 +15,17 @@ export interface Operation {
   readonly template: string;
   readonly resource: string;
   readonly action: string;
-  /** The collection whose records it is about: the target of a relation. */
+  /** The collection of the records that the operation returns or changes: the target of a relation. */
   readonly target: string;
-  /** All collections that it goes through. */
+  /** All collections on the path of the operation. */
   readonly through: readonly string[];
   readonly parameters: readonly string[];
 }
 
 /**
- * What the contract wants for a role that may do the operation but not what is named: `denied` is 403, `refused` any refusal
- * of the request, `same` only that nothing is learned.
+ * The specified outcome for a role that may use the operation but not the named field. `denied`: 403. `refused`: any
+ * refusal. `same`:
+ * only that nothing is revealed.
  */
 export type AttemptOutcome = 'denied' | 'refused' | 'same';
 
@@ -79,7 +82,7 @@ const percent = (text: string): string => [...text].map((each) => `%${each.charC
 const escaped = (text: string): string =>
   [...text].map((each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`).join('');
 
-/** Names that a role without them may not use, from one collection on: its own, and through its relations. */
+/** Names that a role without these fields may not use in a collection: its own fields, and those of its relations. */
 export function listDeniedNames(collection: string): string[] {
   const own = deniedFields[collection] ?? [];
   const deeper = Object.entries(relations[collection] ?? {})
@@ -104,7 +107,7 @@ function listSpellings(parameter: string, name: string): string[] {
   ];
 }
 
-/** Filters that name a field, as the values of `filter`. */
+/** Values of `filter` that name a field. */
 function filters(name: string): object[] {
   const test = { [name]: { $null: false } };
   const [head, ...rest] = name.split('.');
@@ -131,7 +134,7 @@ function filterSpellings(name: string): string[] {
   ];
 }
 
-/** Names that are none, and come near to one: none of them may be read as one. */
+/** Invalid names that resemble a valid one: none of them may be taken for it. */
 function nearNames(name: string): string[] {
   return [
     name.toUpperCase(),
@@ -159,12 +162,12 @@ const lists = new Set([
   'whitelist',
   'updateAssociationValues',
 ]);
-/** List parameters in which the key would be a mistake of its own. */
+/** List parameters for which a primary key would be a separate mistake. */
 const noKeys = new Set(['appends', 'searchFields', 'filterKeys']);
-/** Parameters that take names away: naming a denied one changes nothing. */
+/** Parameters that exclude names: naming a denied field in them has no effect. */
 const taking = new Set(['except', 'blacklist']);
 
-/** Attempts that name what is denied. `all` spellings, or one after the other by `turn`. */
+/** Attempts that name a denied field. `all`: in all spellings; otherwise in one, chosen by `turn`. */
 export function* makeNamingAttempts(operation: Operation, turn: () => number, all: boolean): Generator<Attempt> {
   const choose = <T>(each: readonly T[]): readonly T[] =>
     all || each.length === 0 ? each : [each[turn() % each.length]!];
@@ -186,7 +189,7 @@ export function* makeNamingAttempts(operation: Operation, turn: () => number, al
       }
     }
     if (operation.action === 'query')
-      // A path through many records is no column of a query, whoever asks.
+      // A path through a to-many relation is not valid in a query for any role.
       for (const body of choose(queries(name)))
         yield bodied(operation, body, name.startsWith('items.') ? 'refused' : 'denied');
     else if (operation.reads) yield* readsByPost(operation, name, choose);
@@ -194,18 +197,18 @@ export function* makeNamingAttempts(operation: Operation, turn: () => number, al
   }
 }
 
-/** Names that these parameters do not know are passed over: clients send lists for several collections. */
+/** Unknown names in these parameters are ignored, because clients send lists for several collections. */
 function isStrict(parameter: string): boolean {
   return parameter !== 'whitelist' && parameter !== 'updateAssociationValues';
 }
 
 function wantedFor(parameter: string, name: string): AttemptOutcome {
   if (taking.has(parameter)) return 'same';
-  // What is no field of the collection itself is passed over there, or is another mistake.
+  // Names that are not fields of the collection itself are ignored in these two parameters, or are a separate mistake.
   if (parameter === 'whitelist' && name.includes('.')) return 'same';
   if (parameter === 'updateAssociationValues' && name.includes('.')) return 'same';
   const isOwn = !name.includes('.');
-  // A filter key must stand in the body too, and a search needs text.
+  // A filter key must also be in the body, and a search needs a text field.
   if (parameter === 'filterKeys' || (parameter === 'searchFields' && !isOwn)) return 'refused';
   if (parameter === 'sort' && name.startsWith('items.')) return 'refused';
   return parameter === 'appends' && !/keeper$/.test(name) ? 'refused' : 'denied';
@@ -246,7 +249,7 @@ const values: Readonly<Record<string, readonly unknown[]>> = {
   keeper: [1, { id: 1 }, { id: 1, name: 'x' }, { name: 'made', open: true }, null],
 };
 
-/** Bodies that write a denied field, at the top and in a nested record. */
+/** Bodies that write a denied field, in the record itself and in a nested record. */
 function bodies({ target: name, action }: Operation, denied: string): object[] {
   if (['set', 'add', 'remove', 'toggle', 'destroy', 'restore', 'move'].includes(action)) return [];
   const sample = samples[name] ?? {};
@@ -256,7 +259,7 @@ function bodies({ target: name, action }: Operation, denied: string): object[] {
   return [{ ...sample, [head]: head === 'items' ? [inner] : inner }];
 }
 
-/** Attempts by keys: of rows in sight, out of sight, in the trash, on one side alone, and nowhere. */
+/** Attempts with keys of rows that are visible, invisible, in the trash, only in one application, and missing. */
 export function* makeKeyAttempts(operation: Operation): Generator<Attempt> {
   if (!operation.parameters.includes('filterByTk') && !operation.template.includes('{key}')) return;
   const sample = samples[operation.target] ?? {};
@@ -281,7 +284,7 @@ function bodyFor({ action }: Operation, key: number, body: object): unknown {
     : { ...body, ...(action === 'create' && { id: 500 + key }) };
 }
 
-/** Bodies that link, take along or repoint rows by their keys: tried, and taken back. */
+/** Bodies that link, also update or relink rows by their keys. They are sent as dry runs. */
 export function* makeLinkAttempts(operation: Operation): Generator<Attempt> {
   const { target: name, action } = operation;
   if (
@@ -293,7 +296,7 @@ export function* makeLinkAttempts(operation: Operation): Generator<Attempt> {
   for (const [relation, target] of Object.entries(relations[name] ?? {}))
     for (const key of [twinKeys.seen, twinKeys.hidden, twinKeys.missing, twinKeys.leftOnly]) {
       const many = relation === 'items' || relation === 'tags';
-      // A key that one writes oneself may be taken, which a conflict has to say.
+      // A key that the caller chooses may already be in use, and the conflict must say so.
       const objects = key === twinKeys.leftOnly ? [] : [{ id: key }, { id: key, ...samples[target] }];
       for (const one of [key, ...objects]) {
         const body = { ...samples[name], [relation]: many ? [one] : one };
@@ -303,7 +306,10 @@ export function* makeLinkAttempts(operation: Operation): Generator<Attempt> {
     }
 }
 
-/** What a caller without any right on it tries: the bare action, with a mistake, and with names of every kind. */
+/**
+ * Attempts of a caller without any permission on the operation: without parameters, with a mistake, and with names of
+ * every kind.
+ */
 export function* makeBareAttempts(operation: Operation): Generator<Attempt> {
   const body = operation.reads ? undefined : (samples[operation.target] ?? {});
   yield { ...read(operation, '', 'same'), body };
@@ -318,7 +324,7 @@ export function* makeBareAttempts(operation: Operation): Generator<Attempt> {
   yield { ...read(operation, '', 'same'), body, headers: { 'if-match': '*', 'if-none-match': '*' } };
 }
 
-/** The request as the operation takes it: reads by GET, writes by POST with a sample where one is due. */
+/** The request in its default form: reads by GET, writes by POST with a sample body if one is needed. */
 function read(operation: Operation, query: string, wanted: AttemptOutcome, key: number = twinKeys.seen): Attempt {
   const path = buildPath(operation, key);
   const needed = /filterByTk|filterKeys|%66%69%6c%74%65%72%4b/.test(query)
@@ -333,7 +339,7 @@ function read(operation: Operation, query: string, wanted: AttemptOutcome, key: 
   return { method: 'POST', path: url, body, expectedOutcome: wanted };
 }
 
-/** What need not be refused is taken back. */
+/** Writes that may succeed are sent as dry runs. */
 function tried(operation: Operation, query: string, wanted: AttemptOutcome): Attempt {
   const isWrite = !operation.reads && wanted === 'same';
   return read(operation, isWrite ? `${query}&dryRun=true` : query, wanted);
@@ -345,7 +351,7 @@ function bodied(operation: Operation, body: unknown, wanted: AttemptOutcome): At
   return { method: 'POST', path: query === '' ? path : `${path}?${query}`, body, expectedOutcome: wanted };
 }
 
-/** The record that an operation needs to be named. */
+/** The parameters that name the record of an operation. */
 function target({ action, target: name, parameters, template }: Operation): Readonly<Record<string, string>> {
   if (action.endsWith('OrCreate')) return { filterKeys: Object.keys(samples[name] ?? { id: 1 })[0]! };
   if (action === 'restore') return { filterByTk: String(twinKeys.trashed) };

@@ -1,4 +1,4 @@
-/** Archives and pictures of a few kilobytes that unpack to gigabytes, or that say other things than they contain. */
+/** Archives and pictures of a few kilobytes that unpack to gigabytes, or whose headers do not match their contents. */
 import { crc32, deflateRawSync, constants as zlib } from 'node:zlib';
 import { makeWorkbookParts } from '../source-file.ts';
 
@@ -6,12 +6,14 @@ interface RawEntry {
   readonly path: string;
   /** Compressed with deflate. */
   readonly packed: Uint8Array;
-  /** What the directory says about the unpacked bytes. */
+  /** The size and checksum of the unpacked bytes that the directory states. */
   readonly size: number;
   readonly crc: number;
 }
 
-/** A ZIP archive with a directory that may say anything. `overlap`: all entries have the bytes of the first. */
+/**
+ * A ZIP archive with a directory that may contain wrong values. `overlap`: all entries share the bytes of the first.
+ */
 export function writeZip(entries: readonly RawEntry[], overlap = false): Buffer {
   const [files, directory]: [Buffer[], Buffer[]] = [[], []];
   let offset = 0;
@@ -60,7 +62,7 @@ function packSpaces(before: string, megabytes: number, after: string): { packed:
   return { packed, size: before.length + megabytes * 1024 * 1024 + after.length };
 }
 
-/** A workbook of a few parts, and one that is given as it is packed. */
+/** A small workbook in which one part is replaced by an already compressed entry. */
 function makeWorkbookWith(entry: RawEntry): Buffer {
   const parts = makeWorkbookParts({ sheets: { S: '' } });
   const others = Object.entries(parts).filter(([path]) => path !== entry.path);
@@ -71,13 +73,13 @@ export const sheetPath = 'xl/worksheets/s0.xml';
 const sheetStart = '<worksheet><sheetData>';
 const sheetEnd = '</sheetData></worksheet>';
 
-/** A workbook of some kilobytes whose sheet unpacks to gigabytes. @param claimed what the directory says. */
+/** A workbook of some kilobytes whose sheet unpacks to gigabytes. @param claimed the size that the directory states. */
 export function makeZipBomb(megabytes: number, claimed?: number): Buffer {
   const { packed, size } = packSpaces(sheetStart, megabytes, sheetEnd);
   return makeWorkbookWith({ path: sheetPath, packed, size: claimed ?? size, crc: 0 });
 }
 
-/** A workbook whose many parts are the same bytes of the archive. */
+/** A workbook with many parts that share the same bytes of the archive. */
 export function makeOverlappingZip(): Buffer {
   const { packed, size } = packSpaces(sheetStart, 200, sheetEnd);
   const bomb = { packed, size, crc: 0 };

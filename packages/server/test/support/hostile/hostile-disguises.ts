@@ -1,4 +1,4 @@
-/** Files that claim to be something else, and files with names that are made to reach other files. */
+/** Files that pretend to be of another type, and files whose names try to reach other files. */
 import { makeJpeg, packEntry, writeZip } from './hostile-archives.ts';
 import { doctype, type HostileEntry, refused, rows, utf16 } from './hostile-file.ts';
 

@@ -1,4 +1,7 @@
-/** Files that are made to be taken for something else, to exhaust a server, to reach other files, or to confuse their readers. */
+/**
+ * Files that are made to pretend to be something else, to exhaust a server, to reach other files, or to confuse
+ * parsers.
+ */
 import { gzipSync } from 'node:zlib';
 import { makeWorkbook, makeWorkbookParts, zipParts } from '../source-file.ts';
 import {
@@ -281,7 +284,7 @@ const texts: readonly HostileEntry[] = [
   ['zeros', ['a.csv', 'text/csv', Buffer.alloc(100_000)], null, refused],
 ];
 
-/** All files; the workbooks are made first. */
+/** All files. The workbooks are built first. */
 export async function makeHostileFiles(): Promise<readonly HostileFile[]> {
   const all = [...disguised, ...named, ...bombs, ...references, ...texts];
   return Promise.all(

@@ -1,20 +1,21 @@
 /**
- * One world on two sides: applications with the same definitions and permissions, whose data differs only where a role
- * cannot see it. Whatever such a role asks, both sides must answer with the same bytes.
+ * Two applications (sides) with the same definitions and permissions, whose data only differs where a role cannot see
+ * it. To each
+ * request of such a role, both must answer with the same bytes.
  */
 import type { Engine } from '../engines.ts';
 import { TestServer } from '../scenario.ts';
 
-/** What differs between the sides of a world: whole rows, or fields of rows that are in sight. */
+/** The difference between the two sides: whole rows, or fields of visible rows. */
 export type HiddenPart = 'rows' | 'fields';
 
 export interface TwinApplication {
-  /** Name of the application, of its admin's token, and first word of its roles' tokens. */
+  /** The name of the application and of the token of its administrator, and the prefix of the tokens of its roles. */
   readonly name: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** The hour of every record: moments of writing would differ by themselves. */
+/** The fixed time of all records: real times of writing would differ between the sides. */
 const now = Date.UTC(2026, 10, 21);
 const sideNames: Readonly<Record<HiddenPart, readonly [string, string]>> = {
   rows: ['rowsLeft', 'rowsRight'],
@@ -23,7 +24,7 @@ const sideNames: Readonly<Record<HiddenPart, readonly [string, string]>> = {
 
 export const twinCollections = ['owners', 'tags', 'cards', 'items', 'itemsTags'] as const;
 
-/** Fields that the role `fields` may not read, by collection. A relation stands beside its foreign key. */
+/** Fields that the role `fields` may not read, by collection. For a relation, its foreign key is listed too. */
 export const deniedFields: Readonly<Record<string, readonly string[]>> = {
   items: ['secret', 'keeper', 'keeperId'],
   owners: ['pin'],
@@ -71,7 +72,7 @@ const definitions = [
   },
 ];
 
-/** Keys of the world: in sight, out of sight, in sight but destroyed, on one side alone, and nowhere. */
+/** Keys of records that are visible, invisible, visible but destroyed, only on one side, and missing. */
 export const twinKeys = {
   seen: 1,
   hidden: 2,
@@ -82,7 +83,7 @@ export const twinKeys = {
   missing: 77,
 } as const;
 
-/** @param left which of the two values a side has. */
+/** @param left true: the values of the left side. */
 function records(hidden: HiddenPart, left: boolean): Readonly<Record<string, readonly object[]>> {
   const row = <T>(one: T, other: T): T => (left || hidden === 'fields' ? one : other);
   const field = <T>(one: T, other: T): T => (left || hidden === 'rows' ? one : other);
@@ -123,7 +124,7 @@ function item(title: string, open: boolean, rest: object): object {
 const everything = ['list', 'get', 'create', 'update', 'destroy'];
 const open = { open: true };
 
-/** Roles of the test, with the world that each is asked in. */
+/** Roles of the test, and the kind of difference between the two sides for each. */
 export const twinRoles: Readonly<
   Record<string, { readonly hidden: HiddenPart; readonly permissions: readonly object[] }>
 > = {
@@ -195,7 +196,7 @@ async function install(server: TestServer, name: string, hidden: HiddenPart, lef
   }
 }
 
-/** The two sides that a role is asked on. */
+/** The two sides for a role. */
 export function getTwinApplications(role: string): readonly [TwinApplication, TwinApplication] {
   const [left, right] = sideNames[twinRoles[role]?.hidden ?? 'rows'].map((name) => ({
     name,

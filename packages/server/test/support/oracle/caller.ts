@@ -2,14 +2,14 @@ import type { FieldModel } from './model.ts';
 import { type Calendar, relativeDays } from './periods.ts';
 import { dateTypes, listTypes, textTypes } from './values.ts';
 
-/** Who asks, when, and where: what the variables of a filter stand for. */
+/** The role and the user of a request, and its time and zone: the values of the variables of a filter. */
 export interface Caller {
   readonly role: string;
   readonly user: Readonly<Record<string, unknown>>;
   readonly calendar: Calendar;
 }
 
-/** What a value stands for. `value` is undefined where a variable gives nothing that can be compared. */
+/** A resolved operand. `value` is undefined if a variable has no value that can be compared. */
 export interface ResolvedOperand {
   readonly value: unknown;
 }
@@ -28,7 +28,7 @@ export function findVariable(value: unknown): string | null {
   return known ? name.replace('ctx.state.currentUser.', '$user.') : null;
 }
 
-/** A value as an operator on a field takes it, variables in their caller's place. */
+/** The operand of an operator on a field, with variables replaced by the caller's values. */
 export function resolveOperand(operand: unknown, operator: string, field: FieldModel, caller: Caller): ResolvedOperand {
   const variable = findVariable(operand);
   if (variable === null) return { value: operand };
@@ -58,7 +58,7 @@ function startOfPeriod(type: string, field: FieldModel, { calendar }: Caller): u
   return new Date(start.toZonedDateTime(calendar.zone).epochMilliseconds).toISOString();
 }
 
-/** Users hold moments and days; other texts name no period. */
+/** Values of users are times and days; other texts are not periods. */
 function isPeriod(value: unknown): boolean {
   return typeof value === 'string' && /^\d{4}-\d\d-\d\d/.test(value);
 }
@@ -72,7 +72,7 @@ function nonEmpty(list: unknown[]): unknown[] | undefined {
   return list.length > 0 ? list : undefined;
 }
 
-/** The value, if it is one of the field's type. */
+/** The value if it matches the type of the field, otherwise undefined. */
 function fitting(value: unknown, { type }: FieldModel): unknown {
   const isText = typeof value === 'string';
   if (textTypes.has(type) || type === 'select') return isText ? value : undefined;

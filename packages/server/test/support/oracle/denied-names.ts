@@ -3,7 +3,10 @@ import { type CollectionModel, type Filter, findRelation, splitPath } from './mo
 import type { ListRequest, QueryRequest } from './requests.ts';
 import { findTargetForeignKey, type Grant, type ReadAction, type Visibility } from './visibility.ts';
 
-/** Whether a list or get names something that the caller may not read, wherever it names it. Data plays no part. */
+/**
+ * Whether a list or get names something that the caller may not read, anywhere in the request. It does not depend on
+ * data.
+ */
 export function isListDenied(
   request: ListRequest,
   collection: CollectionModel,
@@ -40,7 +43,7 @@ function mayFollow(path: string, collection: CollectionModel, grant: Grant, sigh
   return next !== 'denied' && (rest === null || mayFollow(rest, next.collection, next.grant, sight));
 }
 
-/** One step along a relation: the grant that holds on its other side. */
+/** One step along a relation: the permissions on its target. */
 function step(
   name: string,
   collection: CollectionModel,
@@ -71,7 +74,7 @@ function filterAllowed(filter: Filter, collection: CollectionModel, grant: Grant
   });
 }
 
-/** An object that names fields, as against a value or a test of the relation itself. */
+/** Whether an object names fields, and is not a value or a condition on the relation itself. */
 function isFilter(value: unknown): value is Filter {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   return Object.keys(value).every((key) => !key.startsWith('$') || ['$and', '$or', '$not'].includes(key));

@@ -10,15 +10,15 @@ import {
 } from './model.ts';
 import { matchesCondition } from './operators.ts';
 
-/** How a filter looks through relations: what it may see there, and who asks. */
+/** How a filter resolves relations: the records that are visible there, and the caller. */
 export interface View {
   readonly caller: Caller;
   collection(name: string): CollectionModel;
-  /** The records that a relation names, as far as they may be seen. */
+  /** The records that a relation refers to, as far as they are visible. */
   related(collection: CollectionModel, row: Row, relation: RelationModel): readonly Row[];
 }
 
-/** Whether a filter holds for a record. */
+/** Whether a record matches a filter. */
 export function matchesFilter(filter: Filter, row: Row, collection: CollectionModel, view: View): boolean {
   return Object.entries(filter).every(([key, value]) => {
     if (isEmpty({ [key]: value })) return true;
@@ -33,7 +33,7 @@ export function matchesFilter(filter: Filter, row: Row, collection: CollectionMo
   });
 }
 
-/** No condition, however it is nested: as if it were not written. */
+/** Whether a filter contains no condition, however deeply it is nested. It is then treated as if it were absent. */
 export function isEmpty(filter: Filter): boolean {
   return Object.entries(filter).every(([key, value]) => {
     if (key === '$and' || key === '$or') return filters(value).every(isEmpty);
@@ -41,7 +41,7 @@ export function isEmpty(filter: Filter): boolean {
   });
 }
 
-/** Some record that the relation names satisfies the condition. */
+/** Whether some record that the relation refers to satisfies the condition. */
 function throughRelation(
   relation: RelationModel,
   condition: unknown,
@@ -65,7 +65,7 @@ function presenceAsked(condition: unknown): boolean | null {
   return null;
 }
 
-/** A value straight on a relation means the key of the related record. */
+/** Whether a condition is directly on a relation: it then means the key of the related record. */
 function isBare(condition: unknown): boolean {
   if (!isObject(condition)) return true;
   return Object.keys(condition).every((key) => key.startsWith('$') && !['$and', '$or', '$not'].includes(key));

@@ -5,7 +5,7 @@ import { presentRow } from './selection.ts';
 import { compareNullable, foldCase, textTypes } from './values.ts';
 import type { Grant, ReadAction, Visibility } from './visibility.ts';
 
-/** All records that a list answers, in its order, as they are shown. */
+/** All records that a list returns, in its order and as it shows them. */
 export function computeList(
   request: ListRequest,
   collection: CollectionModel,
@@ -61,7 +61,7 @@ function compareRows(a: Row, b: Row, sort: readonly string[], collection: Collec
   return 0;
 }
 
-/** The value at the end of a path of to-one relations; null where it ends before. */
+/** The value at the end of a path of to-one relations; null if the path ends earlier. */
 export function readPath(path: string, row: Row, collection: CollectionModel, sight: Visibility): unknown {
   const [name, rest] = splitPath(path);
   if (rest === null) return row[name] ?? null;

@@ -1,4 +1,4 @@
-/** What the oracle knows of a schema and its data: plain values in the canonical form of the wire. */
+/** The model of a schema and its data that the oracle uses: plain values in the canonical form of the API. */
 
 export type TypeName =
   | 'string'
@@ -29,7 +29,10 @@ export interface RelationModel {
   readonly name: string;
   readonly kind: 'belongsTo' | 'hasOne' | 'hasMany' | 'belongsToMany';
   readonly target: string;
-  /** The field here and the field there that hold the same value; with `through` by way of a record of the join. */
+  /**
+   * The fields of the source and the target that have the same value; with `through`, the fields are linked by a record
+   * of the join collection.
+   */
   readonly sourceField: string;
   readonly targetField: string;
   readonly through: { readonly collection: string; readonly sourceField: string; readonly targetField: string } | null;
@@ -37,7 +40,7 @@ export interface RelationModel {
 
 export interface CollectionModel {
   readonly name: string;
-  /** Name of the primary key. */
+  /** The name of the primary key. */
   readonly key: string;
   readonly fields: readonly FieldModel[];
   readonly relations: readonly RelationModel[];
@@ -49,7 +52,7 @@ export type Filter = Readonly<Record<string, unknown>>;
 
 export interface Dataset {
   readonly collections: ReadonlyMap<string, CollectionModel>;
-  /** Records by collection, those of joins and those in the trash among them. */
+  /** Records by collection, including those of join collections and those in the trash. */
   readonly rows: ReadonlyMap<string, readonly Row[]>;
 }
 
@@ -77,7 +80,7 @@ export function isTrashed(row: Row): boolean {
   return (row['deletedAt'] ?? null) !== null;
 }
 
-/** The records outside the trash that a relation names, whoever asks. */
+/** The records outside the trash that a relation refers to, for any caller. */
 export function relatedRows(world: Dataset, row: Row, relation: RelationModel): Row[] {
   const own = row[relation.sourceField];
   if (own === null || own === undefined) return [];
@@ -88,7 +91,7 @@ export function relatedRows(world: Dataset, row: Row, relation: RelationModel): 
   return live.filter((each) => links.some((link) => link[through.targetField] === each[targetField]));
 }
 
-/** First step of a dotted path, and the rest of it. */
+/** The first step of a dotted path, and the rest of it. */
 export function splitPath(path: string): [first: string, rest: string | null] {
   const dot = path.indexOf('.');
   return dot < 0 ? [path, null] : [path.slice(0, dot), path.slice(dot + 1)];

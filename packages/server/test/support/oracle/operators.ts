@@ -3,7 +3,7 @@ import type { FieldModel } from './model.ts';
 import { compareWithPeriod } from './periods.ts';
 import { compare, foldCase, isEqual, isLike, toJsonText } from './values.ts';
 
-/** What holds for an operand and a value that are both there. */
+/** Whether a value matches an operand; neither is null. */
 type Test = (value: unknown, operand: unknown, field: FieldModel, caller: Caller) => boolean;
 
 const ordered =
@@ -16,7 +16,7 @@ const folded =
   (value, operand) =>
     holds(foldCase(value as string), foldCase(operand as string));
 
-/** Where the value lies beside the first and the last period that an operand names. */
+/** Compares the value with the first and the last period of an operand. */
 const dated =
   (holds: (besideFirst: number, besideLast: number) => boolean): Test =>
   (value, operand, { type }, { calendar }) => {
@@ -54,7 +54,7 @@ const tests: Readonly<Record<string, Test>> = {
   $match: (value, operand) => elements(value).symmetricDifference(elements(operand)).size === 0,
 };
 
-/** Operators that are the complement of another: they keep what is null. */
+/** Operators that negate another one: they also match null. */
 const complements: Readonly<Record<string, string>> = {
   $ne: '$eq',
   $notIn: '$in',
@@ -73,7 +73,7 @@ const complements: Readonly<Record<string, string>> = {
 const isEmpty = (value: unknown): boolean =>
   value === null || value === '' || (Array.isArray(value) && value.length === 0);
 
-/** Operators that look at presence alone, and take true or false. */
+/** Operators that only test whether a value is present, with true or false as their operand. */
 const presence: Readonly<Record<string, (value: unknown) => boolean>> = {
   $null: (value) => value === null,
   $notNull: (value) => value !== null,
@@ -83,7 +83,10 @@ const presence: Readonly<Record<string, (value: unknown) => boolean>> = {
   $arrayNotEmpty: (value) => !isEmpty(value),
 };
 
-/** Whether a condition `{operator: operand}` holds for the value of a field. Two-valued: null compares as false. */
+/**
+ * Whether the value of a field satisfies a condition `{operator: operand}`. The logic is two-valued: a comparison with
+ * null is false.
+ */
 export function matchesCondition(
   operator: string,
   operand: unknown,

@@ -1,4 +1,4 @@
-/** From when, and where, days count. */
+/** The current time and the time zone that days are computed with. */
 export interface Calendar {
   /** Milliseconds since the Unix epoch. */
   readonly now: number;
@@ -26,9 +26,9 @@ export const relativeDays: ReadonlyMap<string, (calendar: Calendar) => Days> = n
 ]);
 
 /**
- * Where a day or a moment lies: before a period (-1), in it (0), or after it (1).
+ * Compares a day or a time with a period: before (-1), in it (0), or after it (1).
  *
- * A moment is looked at as the day that it is in the zone; only a moment as the period itself is compared exactly.
+ * A time is compared as its day in the zone; it is only compared exactly if the period is a time too.
  */
 export function compareWithPeriod(value: string, isMoment: boolean, period: unknown, calendar: Calendar): number {
   if (typeof period === 'string' && period.includes('T') && isMoment)
@@ -66,7 +66,7 @@ function writtenDays(text: string, calendar: Calendar): Days {
   );
 }
 
-/** The unit `steps` units away from the current one. */
+/** The unit that is `steps` units away from the current one. */
 function near(unit: Unit, steps: number): (calendar: Calendar) => Days {
   return ({ now, zone }) => {
     const today = Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO(zone).toPlainDate();
@@ -75,7 +75,7 @@ function near(unit: Unit, steps: number): (calendar: Calendar) => Days {
   };
 }
 
-/** The unit that a day lies in; weeks begin on Monday. */
+/** The unit that contains a day; weeks begin on Monday. */
 function whole(unit: Unit, day: Day): Days {
   const start =
     unit === 'day'
@@ -92,7 +92,7 @@ function length(unit: Unit, count: number): Temporal.DurationLike {
 
 const two = (number: number): string => String(number).padStart(2, '0');
 
-/** The period in which a day or moment lies, as a dimension's `format` writes it; of the years 0001–9999. */
+/** The period that contains a day or time, in the `format` of a dimension; limited to the years 0001–9999. */
 export function formatPeriod(value: string, isMoment: boolean, format: string, { zone }: Calendar): string {
   const local = isMoment
     ? Temporal.Instant.from(value).toZonedDateTimeISO(zone).toPlainDateTime()

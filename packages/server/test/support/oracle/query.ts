@@ -9,7 +9,7 @@ import type { Visibility } from './visibility.ts';
 type Measure = QueryRequest['measures'][number];
 type Dimension = QueryRequest['dimensions'][number];
 
-/** The groups of a query; null where a sum is too large to be told. */
+/** The groups of a query; null if a sum is too large to be exact. */
 export function computeGroups(query: QueryRequest, collection: CollectionModel, sight: Visibility): Row[] | null {
   const grant = sight.grant(collection, 'list')!;
   const asked = { filter: query.filter, search: null, searchFields: null, trash: 'without' } as const;
@@ -31,7 +31,7 @@ interface Group {
   readonly rows: Row[];
 }
 
-/** Without dimensions all records are one group, if there are none too. */
+/** Without dimensions, all records are one group, even if there are no records. */
 function grouped(
   rows: readonly Row[],
   asked: readonly Dimension[],
@@ -104,7 +104,7 @@ function exactSum(values: readonly unknown[], type: TypeName): bigint {
   );
 }
 
-/** What a query shows, as fields that having and orders may name. */
+/** The result columns of a query, as fields that `having` and `orders` may name. */
 function resultFields(query: QueryRequest, collection: CollectionModel, sight: Visibility): FieldModel[] {
   const dimensions = query.dimensions.map(
     ({ alias, field, format }): FieldModel => ({
@@ -121,7 +121,7 @@ function resultFields(query: QueryRequest, collection: CollectionModel, sight: V
   return [...dimensions, ...measures];
 }
 
-/** As ordered; what is not ordered, by the dimensions. */
+/** Compares by `orders`, then by the dimensions. */
 function compareResults(a: Row, b: Row, query: QueryRequest, fields: readonly FieldModel[]): number {
   const rest = query.dimensions.map(({ alias }) => ({ alias, order: 'asc' as const }));
   for (const { alias, order } of [...query.orders, ...rest]) {

@@ -5,7 +5,7 @@ import type { Grant, Visibility } from './visibility.ts';
 
 type Names = Pick<ListRequest, 'fields' | 'except' | 'appends'>;
 
-/** A record as it is shown: the fields chosen and allowed, with its appended relations. */
+/** A record as it is shown: the fields that are chosen and permitted, with its appended relations. */
 export function presentRow(row: Row, names: Names, collection: CollectionModel, grant: Grant, sight: Visibility): Row {
   const shown: Record<string, unknown> = {};
   const chosen = here(names.fields);
@@ -17,7 +17,7 @@ export function presentRow(row: Row, names: Names, collection: CollectionModel, 
   return shown;
 }
 
-/** Names of this level, or null where none are: then all fields are meant. */
+/** The field names of this level, or null if there are none: then all fields are selected. */
 function here(fields: readonly string[] | null): string[] | null {
   const own = fields?.filter((path) => !path.includes('.')) ?? [];
   return own.length > 0 ? own : null;

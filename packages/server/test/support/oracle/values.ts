@@ -1,17 +1,17 @@
 import type { TypeName } from './model.ts';
 
-/** Types whose values are text to `$includes`, `$like` and search. */
+/** Types that `$includes`, `$like` and search treat as text. */
 export const textTypes: ReadonlySet<TypeName> = new Set(['string', 'text', 'email']);
 export const listTypes: ReadonlySet<TypeName> = new Set(['array', 'selects']);
 export const dateTypes: ReadonlySet<TypeName> = new Set(['date', 'datetime']);
 const plain: ReadonlySet<TypeName> = new Set(['json', 'array', 'selects', 'password']);
 
-/** Types that compare and sort. */
+/** Whether values of a type can be compared and sorted. */
 export function isScalar(type: TypeName): boolean {
   return !plain.has(type);
 }
 
-/** Two values that are not null: negative, zero or positive. Text by code point, false before true. */
+/** Compares two values that are not null. Texts are compared by code point, and false sorts before true. */
 export function compare(type: TypeName, a: unknown, b: unknown): number {
   if (typeof a === 'boolean' || type === 'integer' || type === 'float' || type === 'double')
     return Math.sign(Number(a) - Number(b));
@@ -21,7 +21,7 @@ export function compare(type: TypeName, a: unknown, b: unknown): number {
   return compareText(a as string, b as string);
 }
 
-/** Nulls last in both directions. */
+/** Compares values; nulls are last in both directions. */
 export function compareNullable(type: TypeName, a: unknown, b: unknown, descending: boolean): number {
   if (a === null || b === null) return Number(a === null) - Number(b === null);
   const order = compare(type, a, b);
@@ -32,7 +32,7 @@ export function isEqual(type: TypeName, a: unknown, b: unknown): boolean {
   return a !== null && b !== null && compare(type, a, b) === 0;
 }
 
-/** Decimals of the random worlds have two digits after the point. */
+/** A decimal in hundredths, because decimals of the random datasets have two digits after the point. */
 export function toHundredths(decimal: unknown): bigint {
   const [whole = '', fraction = ''] = String(decimal).split('.');
   return BigInt(whole + fraction.padEnd(2, '0'));
@@ -55,12 +55,12 @@ function compareText(a: string, b: string): number {
   return at >= right.length ? 1 : left[at]!.codePointAt(0)! - right[at]!.codePointAt(0)!;
 }
 
-/** Lower case, code point by code point: what "case-insensitive" means. */
+/** Lower case, code point by code point: the definition of "case-insensitive". */
 export function foldCase(text: string): string {
   return [...text].map((each) => each.toLowerCase().replace('ς', 'σ')).join('');
 }
 
-/** A pattern of `$like`: `%` any text, `_` one code point, `\` takes the next one as it is. */
+/** Matches a pattern of `$like`: `%` is any text, `_` one code point, and `\` escapes the next code point. */
 export function isLike(text: string, pattern: string): boolean {
   const source = pattern.replace(
     /\\(.)|([%_])|[\s\S]/gu,
@@ -72,7 +72,7 @@ export function isLike(text: string, pattern: string): boolean {
   return new RegExp(`^${source}$`, 'u').test(text);
 }
 
-/** Equal JSON values are equal elements: the text of one with its members in order. */
+/** The text of a JSON value with sorted members: list elements are equal if these texts are equal. */
 export function toJsonText(value: unknown): string {
   return JSON.stringify(value);
 }

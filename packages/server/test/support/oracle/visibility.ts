@@ -22,21 +22,21 @@ export interface Permission {
   readonly exceptFields: readonly string[] | null;
 }
 
-/** What a role may do with one action on one collection. */
+/** The permission of a role for one action on one collection. */
 export interface Grant {
-  /** Whether the row filter holds; the trash is not its business. */
+  /** Whether the row filter matches; the trash is ignored here. */
   sees(row: Row): boolean;
   may(name: string): boolean;
 }
 
-/** The eyes of one caller on one world. */
+/** The records and fields that one caller can see in a dataset. */
 export class Visibility implements View {
   readonly dataset: Dataset;
   readonly caller: Caller;
   readonly #permissions: readonly Permission[] | null;
   readonly #grants = new Map<string, Grant | null>();
 
-  /** @param permissions null for admin. */
+  /** @param permissions null for the role admin. */
   constructor(world: Dataset, caller: Caller, permissions: readonly Permission[] | null) {
     this.dataset = world;
     this.caller = caller;
@@ -53,12 +53,12 @@ export class Visibility implements View {
     return this.#grants.get(key)!;
   }
 
-  /** The grant on a relation's target: list for many, get for one. */
+  /** The permission on the target of a relation: list for to-many relations, get for to-one. */
   targetGrant({ target, ...relation }: RelationModel): Grant | null {
     return this.grant(this.collection(target), isMany({ ...relation, target }) ? 'list' : 'get');
   }
 
-  /** Needs get on the record itself, and the grant of the target. */
+  /** The related records that are visible: needs get on the record itself, and the permission on the target. */
   related(collection: CollectionModel, row: Row, relation: RelationModel): Row[] {
     const parent = this.grant(collection, 'get');
     const target = this.targetGrant(relation);
@@ -82,7 +82,7 @@ export class Visibility implements View {
   }
 }
 
-/** A permission's own filter looks at anything that is not in the trash; its days are those of UTC. */
+/** Resolves the row filter of a permission: it can use all records outside the trash, and its days are in UTC. */
 function unlimitedView(world: Dataset, caller: Caller): View {
   return {
     caller: { ...caller, calendar: { ...caller.calendar, zone: 'UTC' } },
@@ -102,14 +102,14 @@ function isAllowed(name: string, collection: CollectionModel, { fields, exceptFi
   return listed && !group.some((each) => exceptFields?.includes(each));
 }
 
-/** A foreign key and the relations that it carries are allowed or denied together. */
+/** A foreign key and its relations, which are permitted or denied together. */
 function listLinkedNames(name: string, { relations }: CollectionModel): string[] {
   const carried = relations.filter(({ kind }) => kind === 'belongsTo');
   const key = carried.find((each) => each.name === name)?.sourceField ?? name;
   return [key, name, ...carried.filter((each) => each.sourceField === key).map((each) => each.name)];
 }
 
-/** The foreign key in the target, which a relation by it must be able to show. */
+/** The foreign key in the target. The caller must be allowed to read it to use the relation. */
 export function findTargetForeignKey({ kind, targetField }: RelationModel): string | null {
   return kind === 'hasMany' || kind === 'hasOne' ? targetField : null;
 }

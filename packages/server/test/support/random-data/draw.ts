@@ -1,6 +1,6 @@
 import fc, { type GeneratorValue } from 'fast-check';
 
-/** Choices of one run, remembered and replayed by fast-check. */
+/** The random choices of one run, which fast-check records and replays. */
 export class Draw {
   readonly #value: GeneratorValue;
 
@@ -8,12 +8,12 @@ export class Draw {
     this.#value = value;
   }
 
-  /** From 0, `count` excluded. */
+  /** From 0 to `count` - 1. */
   below(count: number): number {
     return this.#value(fc.integer, { min: 0, max: count - 1 });
   }
 
-  /** Holds in `percent` of a hundred cases. */
+  /** True in `percent` of a hundred cases. */
   chance(percent: number): boolean {
     return this.#value(fc.integer, { min: 1, max: 100 }) <= percent;
   }
@@ -22,7 +22,7 @@ export class Draw {
     return list[this.below(list.length)]!;
   }
 
-  /** Any of the members, in their order. */
+  /** A random subset of the members, in their order. */
   some<T>(list: readonly T[], percent = 50): T[] {
     return list.filter(() => this.chance(percent));
   }

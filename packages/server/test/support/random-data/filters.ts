@@ -3,17 +3,17 @@ import { isScalar, listTypes, textTypes } from '../oracle/values.ts';
 import type { Draw } from './draw.ts';
 import { patterns, periods, texts, unstoredValues, valuePools, variables } from './values.ts';
 
-/** A filter on a collection, with relation paths up to five deep. Denied fields may be named, and secrets. */
+/** A filter on a collection, with relation paths up to five levels deep. It may name denied fields and secrets. */
 export function makeRandomFilter(draw: Draw, collection: CollectionModel, world: Dataset): Filter {
   return new Filters(draw, world, false).object(collection, 0, 0);
 }
 
-/** The filter of a permission, which may name anything but secrets, and whose braces are variables. */
+/** The row filter of a permission. It may name all fields except secrets, and contain variables. */
 export function makeRandomRowFilter(draw: Draw, collection: CollectionModel, world: Dataset): Filter {
   return new Filters(draw, world, true).object(collection, 0, 0);
 }
 
-/** Text and variables that stand for something else are seldom; most conditions are on what records hold. */
+/** Invalid texts and variables are rare; most conditions use values that records contain. */
 class Filters {
   readonly #draw: Draw;
   readonly #world: Dataset;

@@ -7,9 +7,9 @@ import { valuePools } from './values.ts';
 const actions: readonly ReadAction[] = ['list', 'get'];
 
 /**
- * The world with other values where a caller cannot look: in denied fields, and in records out of sight.
+ * Changes values of a dataset that a caller cannot see: in denied fields, and in invisible records.
  *
- * Keys, links and the trash stay, and so does which records the caller sees. Null where nothing could be changed.
+ * Keys, links and the trash stay, and the caller sees the same records. Null if nothing could be changed.
  */
 export function changeHiddenValues(
   draw: Draw,
@@ -30,7 +30,7 @@ export function changeHiddenValues(
   return changed;
 }
 
-/** Fields that no relation and no constraint depends on. */
+/** Whether no relation and no constraint depends on a field. */
 function isPlain({ fields, key }: CollectionModel, name: string): boolean {
   const field = fields.find((each) => each.name === name)!;
   return /^f\d/.test(name) && name !== key && !isForeignKey(field) && field.type !== 'password';

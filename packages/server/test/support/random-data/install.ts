@@ -4,10 +4,10 @@ import type { TestServer } from '../scenario.ts';
 import { isForeignKey, type RandomSchema } from './schema.ts';
 import { userFields } from './values.ts';
 
-/** An application of a server, as the one who fills it names it. */
+/** An application of a server, and the credentials to fill it. */
 export interface InstallTarget {
   readonly server: TestServer;
-  /** Name of the admin's token, and the headers that lead to the application. */
+  /** The name of the administrator's token, and the headers that name the application. */
   readonly as: string;
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -18,7 +18,7 @@ function poster({ server, as, headers }: InstallTarget): Post {
   return (path, body) => server.data(`POST /api/${path}`, { as, headers, body });
 }
 
-/** Users get the fields that the variables of random filters name. */
+/** Adds the fields to users that the variables of random filters name. */
 export async function installUser(place: InstallTarget): Promise<Row> {
   const post = poster(place);
   for (const { name, type } of userFields) await post('fields:create', { collectionName: 'users', name, type });
@@ -28,7 +28,7 @@ export async function installUser(place: InstallTarget): Promise<Row> {
   return { ...user, roles: ['admin'] };
 }
 
-/** Makes the collections of a world with their records. */
+/** Creates the collections of a dataset with their records. */
 export async function installDataset(place: InstallTarget, schema: RandomSchema, world: Dataset): Promise<void> {
   const post = poster(place);
   await post('collections:apply', schema.definitions);
@@ -53,7 +53,7 @@ async function installRows(post: Post, { name, fields }: CollectionModel, rows: 
   );
 }
 
-/** Follows when all records are there, since they may name each other and themselves. */
+/** Sets foreign keys after all records exist, because records may refer to each other and to themselves. */
 async function installForeignKeys(
   post: Post,
   { name, key, fields }: CollectionModel,
@@ -72,7 +72,7 @@ async function fillTrash(post: Post, { name, key }: CollectionModel, rows: reado
   if (keys.length > 0) await post(`${name}:destroy?filterByTk=${encodeURIComponent(JSON.stringify(keys))}`);
 }
 
-/** Makes a role with its permissions and a key. */
+/** Creates a role with its permissions and an API key. */
 export async function installRole(
   { server, as, headers }: InstallTarget,
   role: string,

@@ -12,7 +12,7 @@ export interface RandomDataset {
   readonly permissions: readonly Permission[];
 }
 
-/** @param name part of the names of its collections and of its role. */
+/** @param name a part of the names of its collections and of its role. */
 export function makeRandomDataset(draw: Draw, name: string): RandomDataset {
   const schema = makeRandomSchema(draw, name);
   const world = makeRandomRows(draw, schema);

@@ -23,7 +23,7 @@ export function makeRandomList(draw: Draw, collection: CollectionModel, world: D
   };
 }
 
-/** A dotted path of relations, up to five; empty where there are none. */
+/** A dotted path of up to five relations; empty if there are none. */
 function relationPath(draw: Draw, collection: CollectionModel, world: Dataset, steps = 5): string {
   if (collection.relations.length === 0) return '';
   const { name, target } = draw.pick(collection.relations);
@@ -31,7 +31,7 @@ function relationPath(draw: Draw, collection: CollectionModel, world: Dataset, s
   return rest === '' ? name : `${name}.${rest}`;
 }
 
-/** Names of fields here and at the ends of what is appended. */
+/** Names of fields of the collection and of appended relations. */
 function shownNames(draw: Draw, collection: CollectionModel, appends: readonly string[], world: Dataset): string[] {
   const named = ({ fields }: CollectionModel): string[] =>
     fields.filter(({ type }) => type !== 'password').map(({ name }) => name);
@@ -53,7 +53,7 @@ function sortTerm(draw: Draw, collection: CollectionModel, world: Dataset): stri
   return (draw.chance(45) ? '-' : '') + scalarPath(draw, collection, world, 30);
 }
 
-/** The path of a field that sorts, through to-one relations. */
+/** The path of a field to sort by, through to-one relations. */
 function scalarPath(draw: Draw, collection: CollectionModel, world: Dataset, percent: number, steps = 0): string {
   const single = collection.relations.filter((relation) => !isMany(relation));
   if (single.length > 0 && steps < 4 && draw.chance(percent)) {

@@ -3,7 +3,7 @@ import type { Permission } from '../oracle/visibility.ts';
 import type { Draw } from './draw.ts';
 import { makeRandomRowFilter } from './filters.ts';
 
-/** What a random role may read: of most collections something, of some nothing. */
+/** The permissions of a random role: on most collections it may read something, on some nothing. */
 export function makeRandomPermissions(draw: Draw, world: Dataset): Permission[] {
   const granted = [...world.collections.values()].flatMap((collection): Permission[] => {
     if (draw.chance(8)) return [];

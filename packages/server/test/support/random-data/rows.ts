@@ -57,7 +57,7 @@ interface ForeignKey {
   readonly by: string;
 }
 
-/** Each foreign key once, whichever relations tell it. */
+/** Each foreign key once, although several relations may use it. */
 function foreignKeys(collections: readonly CollectionModel[]): ForeignKey[] {
   const found = new Map<string, ForeignKey>();
   for (const { name, relations } of collections)

@@ -2,9 +2,9 @@ import type { CollectionModel, FieldModel, RelationModel, TypeName } from '../or
 import { isScalar } from '../oracle/values.ts';
 import type { Draw } from './draw.ts';
 
-/** Collections of one world, with the definitions that make them. */
+/** Collections of one dataset, with the definitions that create them. */
 export interface RandomSchema {
-  /** In the order in which their records may be made; joins are not among them. */
+  /** In the order in which their records can be created, without join collections. */
   readonly collections: readonly CollectionModel[];
   readonly joins: readonly CollectionModel[];
   readonly definitions: readonly object[];
@@ -42,16 +42,16 @@ const kinds: readonly RelationModel['kind'][] = [
   'belongsToMany',
 ];
 
-/** Foreign keys, and no other fields, are named so. */
+/** Only foreign keys have such names. */
 export function isForeignKey({ name }: FieldModel): boolean {
   return /^k\d/.test(name);
 }
 
-/** A collection in the making. */
+/** A collection that is being built. */
 interface Draft {
   readonly name: string;
   readonly key: FieldModel;
-  /** A unique field, by which relations may name records instead of by the primary key. */
+  /** A unique field that relations may use instead of the primary key. */
   readonly code: FieldModel;
   readonly fields: FieldModel[];
   readonly relations: RelationModel[];
@@ -139,7 +139,7 @@ function addRelation(
   if (draw.chance(40)) addInverse(draw, name, kind, holder, named, foreignKey, by);
 }
 
-/** The same foreign key told from its other side, or once more from the same. */
+/** Adds a relation that uses the same foreign key from its other side, or a second one from the same side. */
 function addInverse(
   draw: Draw,
   name: string,
@@ -150,7 +150,7 @@ function addInverse(
   by: FieldModel,
 ): void {
   if (kind !== 'belongsTo' || draw.chance(25)) {
-    // One that a hasOne shall share is unique from the start.
+    // A foreign key that a hasOne relation will share must be unique from the start.
     if (kind === 'hasOne') holder.definitions.push({ name: foreignKey, type: by.type, unique: true });
     const relation = { name: `${name}b`, kind: 'belongsTo', target: named.name, sourceField: foreignKey } as const;
     add(holder, { ...relation, targetField: by.name, through: null }, { foreignKey, targetKey: by.name });

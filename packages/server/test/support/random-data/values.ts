@@ -1,6 +1,6 @@
 import type { TypeName } from '../oracle/model.ts';
 
-/** The moment at which all random worlds are looked at. */
+/** The current time of all random datasets. */
 export const now = Date.parse('2026-11-21T08:00:00.000Z');
 
 export const texts = [
@@ -31,7 +31,7 @@ export const texts = [
 const uids = ['018f0000-0000-7000-8000-000000000001', 'ffffffff-ffff-4fff-bfff-ffffffffffff'];
 const floats = [-1.5, 0, 0.1, 0.2, 0.30000000000000004, 1e300, 10, 9, -1e-300];
 
-/** Values in the form in which the wire shows them. */
+/** Values in the form in which the API shows them. */
 export const valuePools: Readonly<Record<TypeName, readonly unknown[]>> = {
   string: texts,
   text: texts,
@@ -72,7 +72,7 @@ export const valuePools: Readonly<Record<TypeName, readonly unknown[]>> = {
   password: [null],
 };
 
-/** Operands that no record holds, beside those that some do. */
+/** Operands that no record contains, in addition to those that records may contain. */
 export const unstoredValues: Readonly<Partial<Record<TypeName, readonly unknown[]>>> = {
   integer: [3_000_000_000, -9007199254740991],
   decimal: [12.3, '3', -7.05],
@@ -110,7 +110,7 @@ export const periods: readonly unknown[] = [
 
 export const zones = ['UTC', 'Europe/Berlin', 'Asia/Kolkata', 'America/New_York', '+05:30'];
 
-/** Fields of users beside those that all have, with the values of the one who makes the keys. */
+/** Additional fields of users, with the values of the user who creates the API keys. */
 export const userFields = [
   { name: 'level', type: 'integer', value: 1 },
   { name: 'label', type: 'string', value: 'a' },

@@ -3,7 +3,7 @@ import { findTargetForeignKey, type ReadAction, type Visibility } from '../oracl
 
 const actions: readonly ReadAction[] = ['list', 'get'];
 
-/** The schema with what a caller may name alone: requests made from it are seldom refused. */
+/** The schema with only what a caller may name, so that requests based on it are rarely refused. */
 export function limitToVisible(world: Dataset, sight: Visibility): Dataset {
   const seen = [...world.collections.values()].map((collection): CollectionModel => {
     const fields = collection.fields.filter(({ name }) => mayAll(collection, name, sight));
