@@ -93,6 +93,7 @@ const bounded: Readonly<Record<string, string>> = {
   'http/rate-limits.ts #known': 'LruMap',
   'http/realtime-sockets.ts #open': 'connections that are open',
   'http/realtime-sockets.ts upgrades': 'requests under way',
+  'http/replies.ts refusedLater': 'connections that are open',
   'http/large-bodies.ts #waiting': '200 requests, for 5 seconds each',
   'http/request-body.ts #start': 'lives as long as a request',
   'http/request-head.ts zones': 'LruMap',

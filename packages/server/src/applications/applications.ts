@@ -204,17 +204,17 @@ export class Applications {
   }
 
   /**
-   * Whether a login is valid in a stopped application: its users get 503 instead of 401. Nothing is written to its store, because a move
-   * may be copying it.
+   * Whether a login is, or may be, valid in a stopped application: its users get 503 instead of 401. It is not known while the application
+   * is started again, or if it cannot be opened. Nothing is written to its store, because a move may be copying it.
    */
   async isLoginValidInStopped(token: string, name: string): Promise<boolean> {
-    const row = await findApplication(this.main.database, name);
-    if (row?.status !== 'stopped' || tokenKind(token) !== 'tbs') return false;
+    const row = tokenKind(token) === 'tbs' ? await findApplication(this.main.database, name) : null;
+    if (row?.status !== 'stopped') return row !== null;
     const accepted = async (application: Application): Promise<boolean> => {
       await application.refresh();
       return application.authenticator.accepts(token);
     };
-    return this.#open.withTemporaryApplication(row, accepted).catch(() => false);
+    return this.#open.withTemporaryApplication(row, accepted).catch(() => true);
   }
 
   /** Whether a login was created in an application that failed to open, so that its database cannot be queried. */

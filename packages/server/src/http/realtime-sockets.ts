@@ -13,9 +13,9 @@ import { loadLater } from '../base/load-later.ts';
 import type { Logger } from '../base/logger.ts';
 import { nodeHttp } from '../base/node-http.ts';
 import { limits } from '../protocol/limits.ts';
+import { findCurrentReply } from './current-reply.ts';
 import type { RateLimits } from './rate-limits.ts';
 import { closeCodes, RealtimeSocket } from './realtime-socket.ts';
-import { realtimePath } from './route.ts';
 
 export interface SocketParts {
   readonly settings: StoredSettings;
@@ -47,11 +47,6 @@ function createServer(): WebSocketServer {
 
 const upgrades = new WeakMap<IncomingMessage, Upgrade>();
 
-/** Other upgrades are ignored: their requests get normal replies. */
-export function shouldUpgrade({ url = '', headers }: IncomingMessage): boolean {
-  return headers.upgrade?.toLowerCase() === 'websocket' && url.split('?')[0] === realtimePath;
-}
-
 /** Whether a request is a WebSocket upgrade. */
 export function isSocketRequest(request: IncomingMessage): boolean {
   return upgrades.has(request);
@@ -76,6 +71,8 @@ export class RealtimeSockets {
   /** Routes an upgrade like any request, so that refusals have the common shape. */
   routeUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer, fastify: FastifyInstance): void {
     socket.on('error', () => socket.destroy());
+    // `shouldUpgrade` excludes this. A connection that belongs to another reply cannot be assigned to this one.
+    if (findCurrentReply(socket) !== null) return void socket.destroy();
     const response = new nodeHttp.ServerResponse(request);
     upgrades.set(request, { socket: socket as Socket, head, response });
     response.shouldKeepAlive = false;

@@ -8,9 +8,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Applications } from '../applications/applications.ts';
 import type { RecipientActions } from '../mail/campaigns/recipient-actions.ts';
 import type { Callers } from './callers.ts';
+import { discardRest } from './discard-rest.ts';
 import type { RateLimits } from './rate-limits.ts';
 import type { Replies } from './replies.ts';
-import { discardRest } from './request-body.ts';
 import { found, notFound, ok } from './status.ts';
 
 export interface RecipientPageParts {

@@ -7,6 +7,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '../base/logger.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { compressStream, negotiateCoding } from './compression.ts';
+import { findCurrentReply } from './current-reply.ts';
+import { discardRest } from './discard-rest.ts';
 import { toErrorReply } from './error-reply.ts';
 import { buildDownloadHeaders, sendFile } from './file-reply.ts';
 import {
@@ -17,11 +19,13 @@ import {
   JsonReplies,
   jsonContentType,
 } from './json-reply.ts';
-import { discardRest } from './request-body.ts';
 import type { ActionResult, DocumentResult, MessageResult } from './request-context.ts';
 import { readRequestId } from './request-head.ts';
 import { sendPieces } from './send-pieces.ts';
 import { notModified } from './status.ts';
+
+/** Connections whose last request could not be parsed, while replies to earlier ones are sent. */
+const refusedLater = new WeakSet<Socket>();
 
 /** Sends replies and errors. */
 export class Replies {
@@ -136,9 +140,15 @@ export class Replies {
     response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) }).end(body);
   }
 
-  /** Refuses a request that could not be parsed: the reply is written to the socket directly. */
+  /**
+   * Refuses a request that could not be parsed: the reply is written to the socket directly, after the replies to earlier requests. If
+   * the reply to this request has begun, because only its body is invalid, the connection is closed.
+   */
   refuseRaw(error: unknown, socket: Socket): void {
     if (!socket.writable || (error as { code?: string }).code === 'ECONNRESET') return void socket.destroy();
+    const current = findCurrentReply(socket);
+    if (current?.req.complete) return void this.#refuseLater(error, socket, current);
+    if (current?.headersSent) return void socket.destroy();
     const { status, body } = toErrorReply(
       Object.assign(Object(error) as object, { statusCode: 400 }),
       randomUUID(),
@@ -148,5 +158,15 @@ export class Replies {
     socket.end(
       `${head}\r\nContent-Type: ${jsonContentType}\r\nX-Content-Type-Options: nosniff\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
     );
+  }
+
+  /** Every further piece of an invalid request is an error again; only the first one gets a reply. */
+  #refuseLater(error: unknown, socket: Socket, current: ServerResponse): void {
+    if (refusedLater.has(socket)) return;
+    refusedLater.add(socket);
+    current.once('close', () => {
+      refusedLater.delete(socket);
+      this.refuseRaw(error, socket);
+    });
   }
 }

@@ -13,6 +13,7 @@ import { JsonGuard, parseGuardedJson, parseJson } from '../protocol/json-text.ts
 import { limits } from '../protocol/limits.ts';
 import { bodyTooLarge, mediaTypeUnsupported } from './error-reply.ts';
 import { bodiesBusyError, LargeBodies } from './large-bodies.ts';
+import { carriesBody } from './request-head.ts';
 import { readUploadType } from './uploads.ts';
 
 /** A body in memory. */
@@ -34,11 +35,6 @@ export function disableBodyParsing(fastify: FastifyInstance): void {
 /** Whether a request has a body. A body of GET or HEAD is ignored. */
 export function hasBody(request: IncomingMessage): boolean {
   return request.method !== 'GET' && request.method !== 'HEAD' && carriesBody(request);
-}
-
-function carriesBody({ headers }: IncomingMessage): boolean {
-  const length = headers['content-length'];
-  return headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
 }
 
 /** The request bodies in memory, limited in total and for each sender. */
@@ -267,22 +263,4 @@ function readBytes(
     const onClose = (): void => settle(endedEarlyError());
     request.on('data', onData).on('end', onEnd).on('error', onError).on('close', onClose);
   });
-}
-
-/**
- * Reads and discards the rest of a body, up to a limit; then the connection is closed. If it were closed immediately, the
- * client, which is still sending, would get a connection reset instead of the reply.
- */
-export function discardRest(request: IncomingMessage): void {
-  if (request.complete || request.destroyed || !carriesBody(request)) return;
-  let remaining: number = limits.discardedBytes;
-  const close = (): void => void request.socket.destroy();
-  const timer = setTimeout(close, limits.discardedMilliseconds);
-  request.on('data', (chunk: Buffer) => {
-    remaining -= chunk.length;
-    if (remaining < 0) close();
-  });
-  request.on('error', () => {});
-  request.once('close', () => clearTimeout(timer));
-  request.resume();
 }

@@ -11,6 +11,12 @@ import type { ConnectionCredential } from '../realtime/connection.ts';
 /** Requests the reply header Server-Timing. Only administrators get it, and only from the main thread. */
 export const serverTimingHeader = 'x-server-timing';
 
+/** Whether a request announces a body that is not empty, with any method. */
+export function carriesBody({ headers }: { readonly headers: IncomingHttpHeaders }): boolean {
+  const length = headers['content-length'];
+  return headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
+}
+
 /** The request id that the client has sent, or a generated one. */
 export function readRequestId(request: { readonly headers: IncomingHttpHeaders }): string {
   const given = request.headers['x-request-id'];

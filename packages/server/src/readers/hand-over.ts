@@ -11,6 +11,8 @@ import {
   request as sendRequest,
 } from 'node:http';
 import { connect, type Socket } from 'node:net';
+import { discardRest } from '../http/discard-rest.ts';
+import { carriesBody } from '../http/request-head.ts';
 import { isAnswering } from '../http/request-order.ts';
 
 /** The first line of a connection to the main thread. */
@@ -22,6 +24,8 @@ export interface HandOverPreamble {
 
 /** A body or a reply of at most this many bytes is sent with its headers in one piece. */
 const maxWholeBody = 64 * 1024;
+/** Headers of requests that only concern the client's connection. The library refuses `Trailer` for a body with a length. */
+const droppedHeaders: ReadonlySet<string> = new Set(['upgrade', 'trailer']);
 /** Headers that only concern a single connection, so they are not passed on. */
 const connectionHeaders: ReadonlySet<string> = new Set(['connection', 'keep-alive', 'transfer-encoding', 'date']);
 
@@ -55,13 +59,16 @@ export class HandOver {
     });
     upstream.on('continue', () => response.writeContinue());
     upstream.on('response', (reply) => forwardReply(reply, request, response));
-    upstream.on('error', () => request.socket.destroy());
+    upstream.on('error', () => {
+      if (!response.writableFinished) request.socket.destroy();
+    });
     upstream.once('response', () => resolve()).once('close', resolve);
     response.once('close', () => {
       if (!response.writableFinished) upstream.destroy();
+      else if (!request.complete) abandonBody(request, upstream);
     });
     request.on('error', () => upstream.destroy());
-    if (!hasBody(request)) upstream.end();
+    if (!carriesBody(request)) upstream.end();
     else if (isShort(request)) sendWhole(request, upstream);
     else {
       upstream.flushHeaders();
@@ -124,14 +131,16 @@ function connectToMain(path: string, { remoteAddress, remoteFamily, remotePort }
   return socket;
 }
 
-function hasBody({ headers }: IncomingMessage): boolean {
-  const length = headers['content-length'];
-  return headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
-}
-
 /** Whether the body is received before it is handed over. A client that waits for `100 Continue` sends none until the main thread agrees. */
 function isShort({ headers }: IncomingMessage): boolean {
   return headers.expect === undefined && Number(headers['content-length'] ?? Number.POSITIVE_INFINITY) <= maxWholeBody;
+}
+
+/** The main thread has replied before it has received the whole body, so the rest is read from the client's connection here. */
+function abandonBody(request: IncomingMessage, upstream: ClientRequest): void {
+  request.unpipe(upstream);
+  upstream.destroy();
+  discardRest(request);
 }
 
 /** Sends the body with the headers in one piece. */
@@ -142,14 +151,20 @@ function sendWhole(request: IncomingMessage, upstream: ClientRequest): void {
 }
 
 /**
- * The headers as they were received. Without a length, the library would announce a body for some methods. HTTP/1.0 needs no host,
- * which the connection to the main thread does.
+ * The headers as they were received, without those of the client's connection. Without a length, the library would announce a body for
+ * some methods. HTTP/1.0 needs no host, which the connection to the main thread does.
  */
 function listHeaders({ headers, rawHeaders, method }: IncomingMessage): string[] {
   const isPlain = headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
   const hasLength = isPlain || method === 'GET' || method === 'HEAD';
   const added = [...(headers.host === undefined ? ['Host', ''] : []), ...(hasLength ? [] : ['Content-Length', '0'])];
-  return added.length === 0 ? rawHeaders : [...rawHeaders, ...added];
+  const hasDropped = [...droppedHeaders].some((name) => headers[name] !== undefined);
+  const received = hasDropped
+    ? pairHeaders(rawHeaders)
+        .filter(([name]) => !droppedHeaders.has(name.toLowerCase()))
+        .flat()
+    : rawHeaders;
+  return added.length === 0 ? received : [...received, ...added];
 }
 
 /** Names and values of headers as they were received. */

@@ -11,6 +11,7 @@ import { RequestOrder } from '../http/request-order.ts';
 import { readParameters, readRecordRequest } from '../http/request-reader.ts';
 import { formatRoute } from '../http/route.ts';
 import type { SlowRequest } from '../http/slow-requests.ts';
+import { shouldUpgrade } from '../http/socket-upgrade.ts';
 import { type AnsweredRequest, type ReadAnswers, type ReadRoute, readerActions } from './answer-read.ts';
 import { HandOver, type MoveConnection } from './hand-over.ts';
 import { moveWrites } from './moved-connections.ts';
@@ -49,7 +50,7 @@ export class ReaderServer {
     this.#parts = parts;
     this.#handOver = new HandOver(parts.handOverPath, parts.moveConnection);
     this.#replies = new JsonReplies(isCorsDisabled(parts.corsOrigins) ? sameOriginVary : corsVary);
-    this.#server = createServer({ ...connectionSettings, shouldUpgradeCallback: () => true });
+    this.#server = createServer({ ...connectionSettings, shouldUpgradeCallback: shouldUpgrade });
     moveWrites(this.#server, (socket, first) => {
       this.#handedOver += 1;
       this.#handOver.handOverConnection(socket, first);
@@ -60,8 +61,9 @@ export class ReaderServer {
       ? (request: IncomingMessage, response: ServerResponse): Promise<void> =>
           tracing.traceRequest(readHead(request), () => this.#handle(request, response), true)
       : (request: IncomingMessage, response: ServerResponse): Promise<void> => this.#handle(request, response);
+    // A failure only concerns its own connection; without a handler it would end the thread.
     const handle = (request: IncomingMessage, response: ServerResponse): void =>
-      void this.#order.run(request, response, () => answer(request, response));
+      void this.#order.run(request, response, () => answer(request, response)).catch(() => request.socket.destroy());
     this.#server
       .on('request', handle)
       .on('checkContinue', handle)

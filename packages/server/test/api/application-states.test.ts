@@ -64,6 +64,10 @@ describeEngines('states of applications', (engine) => {
     expect((await listOrders(server)).status).toBe(503);
     expect(await server.data('POST /api/applications:start?filterByTk=shop')).toMatchObject({ status: 'running' });
     expect((await listOrders(server)).body.meta.count).toBe(2);
+    // A request that was refused because the application was stopped, and whose login is verified when it is running again.
+    const { applications } = server.running;
+    expect(await applications.isLoginValidInStopped(server.tokens.get('shopAdmin')!, 'shop')).toBe(true);
+    expect(await applications.isLoginValidInStopped('no token', 'shop')).toBe(false);
     await server.stop();
   });
 

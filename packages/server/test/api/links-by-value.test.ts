@@ -29,7 +29,7 @@ const definitions = [
 const emptyKeyRefusal: Scenario['expect'] = {
   status: 400,
   code: 'REFERENCE_MISSING',
-  body: { message: expect.stringContaining('is empty') },
+  body: { message: expect.stringContaining('references is null') },
 };
 
 /** The scenarios run in this order. Shelf 1 has the code A, shelf 2 has none, and book 1 is on shelf 1. */

@@ -48,6 +48,9 @@ function exchange(text: string): Promise<string> {
 const end = (line: string, more = ''): string =>
   `${line} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${admin()}\r\n${more}connection: close\r\n\r\n`;
 
+const upgradeHeaders =
+  'connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
+
 test('malformed and unusual requests get the same reply from each thread, and crash none', async () => {
   const requests = [
     end('GET /api/posts:list?a=\t'),
@@ -69,6 +72,11 @@ test('malformed and unusual requests get the same reply from each thread, and cr
     end(`GET /api/posts:list?a=${'x'.repeat(8000)}`),
     end(`GET /api/posts:list?a=${'x'.repeat(200_000)}`),
     end('GET /api/posts:list', 'upgrade: h2c\r\n'),
+    end('GET /api/posts:get/1', 'upgrade: h2c\r\nconnection: upgrade\r\n'),
+    end('POST /api/posts:get/1', 'upgrade: h2c\r\nconnection: upgrade\r\ncontent-length: 2\r\n').concat('{}'),
+    end('GET /api/realtime', `${upgradeHeaders}content-length: 2\r\n`).concat('{}'),
+    end('GET /api/nothing:list', 'trailer: x\r\n'),
+    end('POST /api/posts:get/1', 'trailer: x\r\ncontent-length: 2\r\n').concat('{}'),
     end('CONNECT x:80'),
     end('TRACE /api/posts:list'),
     end('QUERY /api/posts:list'),
@@ -91,6 +99,41 @@ test('malformed and unusual requests get the same reply from each thread, and cr
       ({ status }) => status,
     ),
   ).toEqual(connections.map(() => 200));
+});
+
+/** The statuses of all replies to some requests on one connection, in the order of the replies, for each of some connections. */
+async function readStatuses(text: string): Promise<string[]> {
+  const replies = await Promise.all(Array.from({ length: tries }, () => exchange(text)));
+  return [...new Set(replies.map((each) => [...each.matchAll(/HTTP\/1.1 (\d+)/g)].map(([, status]) => status).join()))];
+}
+
+test('upgrades behind a request whose reply is not complete are answered in order, and end no thread', async () => {
+  const head = `HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${admin()}\r\n`;
+  // Node drops what follows an upgrade request in the same piece, so it is the last request.
+  const upgrade = `GET /api/realtime HTTP/1.1\r\nhost: x\r\n${upgradeHeaders}connection: close\r\n\r\n`;
+  const other = end('GET /api/posts:get/1', 'upgrade: h2c\r\nconnection: upgrade\r\n');
+  for (const first of ['/api/health', '/api/posts:list', '/api/collections:list', '/api/posts:list?paginate=false']) {
+    expect(await readStatuses(`GET ${first} ${head}\r\n${upgrade}`), first).toEqual(['200,400']);
+    expect(await readStatuses(`GET ${first} ${head}\r\n${other}`), first).toEqual(['200,200']);
+  }
+  expect(server.running.readers!.running).toBe(2);
+  expect((await server.call('GET /api/health')).status).toBe(200);
+});
+
+test('an invalid request behind others is refused after their replies', async () => {
+  const list = `GET /api/posts:list?paginate=false HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${admin()}\r\n\r\n`;
+  expect(await readStatuses(`${list}${list}no request\r\n\r\n`)).toEqual(['200,200,400']);
+});
+
+test('a connection can be used again after a body that is too large', async () => {
+  const body = Buffer.alloc(11_000_000, 'x');
+  const statuses = connections.map(async (each) => {
+    const get = async (): Promise<number> => (await each.send('GET /api/posts:get/1', { token: admin() })).status;
+    const before = await get();
+    const { status } = await each.send('POST /api/posts:update/1', { token: admin(), body });
+    return [before, status, await get()];
+  });
+  expect(await Promise.all(statuses)).toEqual(connections.map(() => [200, 413, 200]));
 });
 
 test('pipelined requests run in order if one of them writes', async () => {
