@@ -1,5 +1,5 @@
 /**
- * Two members of an account work in one inbox: notes, mentions, assignment, snooze, mute, and who is replying to what.
+ * Two members of an account work in one inbox: notes, mentions, assignment, snooze, mute, and the display of who is writing a reply.
  */
 import { mkdirSync } from 'node:fs';
 import type { Browser, Page } from 'playwright-core';

@@ -57,12 +57,6 @@ export function countEarlyReplies(socket: Socket & { readonly [running]?: Runnin
   return socket[running]?.early ?? 0;
 }
 
-/** Whether requests of a connection have not been answered completely. */
-export function isAnswering(socket: Socket & { readonly [running]?: RunningRequests }): boolean {
-  const { count, early, waiting } = socket[running] ?? { count: 0, early: 0, waiting: [] };
-  return count + early + waiting.length > 0;
-}
-
 function startWaiting(requests: RunningRequests): void {
   for (let next = requests.waiting[0]; next && mayRun(requests, next.write); next = requests.waiting[0]) {
     requests.waiting.shift();

@@ -13,7 +13,6 @@ import {
 import { connect, type Socket } from 'node:net';
 import { discardRest } from '../http/discard-rest.ts';
 import { carriesBody } from '../http/request-head.ts';
-import { isAnswering } from '../http/request-order.ts';
 
 /** The first line of a connection to the main thread. */
 export interface HandOverPreamble {
@@ -79,7 +78,7 @@ export class HandOver {
 
   /** Hands over a connection. If it cannot be moved, its bytes are forwarded. @param first bytes that were read of it already. */
   handOverConnection(client: Socket, first: Buffer): void {
-    if (!isAnswering(client) && this.#moveConnection(client, first)) return;
+    if (this.#moveConnection(client, first)) return;
     const upstream = connectToMain(this.#path, client);
     upstream.write(first);
     upstream.on('error', () => client.destroy());

@@ -370,7 +370,7 @@ describeEngines('applications', (engine) => {
     await server.stop();
   });
 
-  test('entering as a user who is no administrator there ends the former sessions and password of that user', async () => {
+  test('entering as a user who is not an administrator there ends the former sessions and password of that user', async () => {
     const server = await startShopServer(engine);
     const boss = { email: 'boss@example.com', password: 'correct horse' };
     await server.data('POST /api/users:create', { body: { ...boss, roles: ['admin'] } });

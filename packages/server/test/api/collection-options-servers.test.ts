@@ -1,16 +1,12 @@
 import { expect, test } from 'vitest';
-import { describeEngines, shareStore } from '../support/engines.ts';
+import { describeSharedStores, shareStore } from '../support/engines.ts';
 import { TestServer } from '../support/scenario.ts';
 
 const update = 'POST /api/collections:update?filterByTk=notes';
 const moment = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/);
 const all = { timestamps: true, paranoid: true, logging: true, authors: true };
 
-describeEngines('options of collections on two servers', (engine) => {
-  if (engine.name === 'sqlite') {
-    test.skip('do not apply to SQLite, because only one process can use the file', () => {});
-    return;
-  }
+describeSharedStores('options of collections on two servers', (engine) => {
   test('a change on one server takes effect immediately on the other, also for writes', async () => {
     const store = await engine.store(true);
     const shared = shareStore(engine, store);

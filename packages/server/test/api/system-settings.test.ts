@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readConfig } from '../../src/base/config.ts';
 import { listAuditEntries } from '../support/audit-entries.ts';
-import { describeEngines, shareStore, sqlite } from '../support/engines.ts';
+import { describeEngines, describeSharedStores, shareStore, sqlite } from '../support/engines.ts';
 import type { Json } from '../support/json.ts';
 import { type Scenario, TestServer } from '../support/scenario.ts';
 import { rootEmail } from '../support/server-settings.ts';
@@ -360,11 +360,7 @@ describeEngines('settings that change while the server runs', (engine) => {
   });
 });
 
-describeEngines('settings of several servers on one store', (engine) => {
-  if (engine.name === 'sqlite') {
-    test.skip('do not apply to SQLite, because only one process can use the file', () => {});
-    return;
-  }
+describeSharedStores('settings of several servers on one store', (engine) => {
   test('a change on one server takes effect on the other', async () => {
     const store = await engine.store(true);
     const one = await TestServer.start(shareStore(engine, store));

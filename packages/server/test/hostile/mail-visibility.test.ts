@@ -7,7 +7,7 @@ import type { TestServer } from '../support/scenario.ts';
 const word = 'zanzibar';
 
 /**
- * Every path that could reveal another user's mail, for a colleague with the same role, an admin who is not a member,
+ * Every path that could reveal another user's mail, for another user with the same role, an admin who is not a member,
  * and callers without a credential.
  */
 describeEngines('mail of another user', (engine) => {

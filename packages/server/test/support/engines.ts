@@ -42,8 +42,13 @@ export const postgres: Engine = {
 
 /** Runs the same suite on both engines; with `npm run test:citus`, only on a Citus cluster. */
 export function describeEngines(name: string, body: (engine: Engine) => void): void {
+  if (inject('clusterNodes') === null) describe(`${name} (sqlite)`, () => body(sqlite));
+  describeSharedStores(name, body);
+}
+
+/** Runs a suite whose servers share a store: on PostgreSQL, or on a Citus cluster. Only one process can use a file of SQLite. */
+export function describeSharedStores(name: string, body: (engine: Engine) => void): void {
   if (inject('clusterNodes') !== null) return void describe(`${name} (citus)`, () => body(postgres));
-  describe(`${name} (sqlite)`, () => body(sqlite));
   const skipped = inject('postgresSkipped');
   if (skipped === null) describe(`${name} (postgres)`, () => body(postgres));
   else describe.skip(`${name} (postgres): ${skipped}`, () => body(postgres));

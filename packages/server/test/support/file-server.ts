@@ -15,9 +15,7 @@ export interface FileInput {
 }
 
 /**
- * A server with the collection `posts` (`title`, `photo`, `papers`) and the users ann and ben, who are editors, and
- * vic, who is a
- * viewer.
+ * A server with the collection `posts` (`title`, `photo`, `papers`), the editors ann and ben, and the viewer vic.
  */
 export async function startFileServer(
   engine: Engine,

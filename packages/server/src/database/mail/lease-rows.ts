@@ -112,7 +112,7 @@ export async function releaseLeases(database: Database, owner: string, accounts:
 }
 
 /**
- * Ends the lease of an account, whoever has it, and forgets its failures: the account is connected again at once. For
+ * Ends the lease of an account, whichever server has it, and resets its failures, so that it is connected again at once. For
  * changes of its servers or secrets, and for requested retries.
  *
  * @param freeAt ISO 8601; when the present owner has noticed that it lost the lease, so that another server can claim
