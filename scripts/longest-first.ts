@@ -52,7 +52,7 @@ const longest = [
   'web/test/grid-editing',
   'contract/mail-campaigns-crash',
   'contract/mail-corpus',
-  'contract/mail-conflicts',
+  'contract/mail-command-conflicts',
   'hostile/flood',
   'contract/export-streams',
   'contract/changes-under-load',

@@ -52,6 +52,14 @@ export class TwoSides {
     return rows.map(([kind, uid, flags]) => [kind, uid === null ? null : Number(uid), flags]);
   };
 
+  /** The placements of the e-mails of an account: each mailbox, and whether the UID is known. */
+  readonly placements = async (account: number): Promise<string[]> => {
+    const rows = await createReader(this.server.running.applications.main.database)(
+      sql`SELECT m.path,p.uid FROM "mailPlacements" p JOIN mailboxes m ON m.id=p."mailboxId" WHERE m."accountId"=${account}`,
+    );
+    return rows.map(([path, uid]) => `${path} ${uid === null ? 'without UID' : 'with UID'}`).sort();
+  };
+
   readonly move = (id: number, mailbox: string | number | readonly number[]): Promise<Json> =>
     this.server.data('POST /api/emails:move', { as: 'ann', body: { ids: [id], mailbox } });
 

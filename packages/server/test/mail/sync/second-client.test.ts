@@ -3,8 +3,8 @@
  *
  * MAIL_SECONDS=300 MAIL_MESSAGES=500 npm run test:only -- second-client
  *
- * The conflicts that it has found are tested deterministically in contract/mail-conflicts.test.ts and
- * contract/mail-interleaving.test.ts.
+ * The conflicts that it has found are tested deterministically in contract/mail-conflicts.test.ts, mail-command-conflicts.test.ts and
+ * mail-interleaving.test.ts.
  */
 import type { ImapFlow } from 'imapflow';
 import { expect, test } from 'vitest';
