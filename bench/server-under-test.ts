@@ -21,7 +21,9 @@ export async function startServer(
   more: Readonly<Record<string, string>> = {},
 ): Promise<Served> {
   const env = {
+    // As the `tablinum` command, which `npm start` runs.
     NODE_OPTIONS: '--max-semi-space-size=4',
+    MALLOC_ARENA_MAX: '2',
     DATA_DIR: dataDir,
     APP_KEY: 'bench bench bench bench bench bench bench bench',
     INIT_ROOT_EMAIL: account.email,

@@ -46,16 +46,17 @@ test('the README names only existing commands', () => {
   expect(named.filter((name) => !(name in scripts))).toEqual([]);
 });
 
-test('every way to start a server gives V8 a small young generation', () => {
+test('every way to start a server gives V8 a small young generation, and the allocator two arenas', () => {
   const flag = '--max-semi-space-size=4';
   const { scripts } = JSON.parse(page('package.json')) as { scripts: Record<string, string> };
   const { bin } = JSON.parse(page('packages/server/package.json')) as { bin: Record<string, string> };
-  expect(scripts['start']).toContain(`node ${flag} `);
+  expect(scripts['start']).toBe(`${Object.keys(bin)[0]} start`);
   expect(scripts['demo']).toContain(`node ${flag} `);
   expect(page('scripts/dev.ts')).toContain(`'${flag}', 'packages/server/bin/tablinum.js'`);
   expect(page('Dockerfile')).toMatch(new RegExp(`^CMD \\["node", "${flag}", `, 'm'));
   for (const file of Object.values(bin))
-    expect(page(`packages/server/${file}`).split('\n')[0]).toBe(`#!/usr/bin/env -S node ${flag}`);
+    expect(page(`packages/server/${file}`).split('\n')[0]).toBe(`#!/usr/bin/env -S MALLOC_ARENA_MAX=2 node ${flag}`);
+  for (const file of ['Dockerfile', 'deploy/tablinum.service']) expect(page(file)).toContain('MALLOC_ARENA_MAX=2');
 });
 
 const documentFiles = ['README.md', 'ARCHITECTURE.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md'].concat(
