@@ -264,8 +264,7 @@ function createReaderPool(
   const { sharing } = opened;
   const count = sharing && !options.clock ? countReaders(config.readers, logger) : 0;
   if (!sharing || count === 0) return null;
-  const extensionActions = new Set(extensions.flatMap(({ actions = [] }) => actions.map(({ action }) => action)));
-  return new ReaderPool({ config, sharing, logger, report: health.reporter('readers'), count, extensionActions });
+  return new ReaderPool({ config, sharing, logger, report: health.reporter('readers'), count, extensions });
 }
 
 /** The parts that all applications of the server share. */

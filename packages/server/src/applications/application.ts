@@ -318,6 +318,7 @@ export class Application {
       webhooks: this.webhooks,
       mail: this.mail,
       hooks: this.#hooks,
+      sendWrite: null,
       requestId,
       grants: key,
       tx: null,

@@ -180,12 +180,9 @@ export class Applications {
     return this.#open.lease(name) ?? this.#findClosed(name);
   }
 
-  /** An application that is open now; null if it is not. It counts as used. */
-  findOpen(name: string): Application | null {
-    if (name === mainApplicationName) return this.main;
-    const lease = this.#open.lease(name);
-    lease?.release();
-    return lease?.application ?? null;
+  /** A lease of an application that is open now; null if it is not. */
+  leaseOpen(name: string): Lease | null {
+    return name === mainApplicationName ? this.#mainLease : this.#open.lease(name);
   }
 
   /** Whether a key that is not valid in one application is valid in the application that created it. */

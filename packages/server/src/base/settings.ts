@@ -60,7 +60,7 @@ export const settings: readonly Setting[] = [
   defineSetting(
     'READERS',
     '',
-    'Threads that listen on the same port and answer reads of records on SQLite (0–64). Empty: the number of processors minus one, at most 8. 0: only the main thread. Not for PostgreSQL: start several servers.',
+    'Threads that listen on the same port, answer reads of records on SQLite and plan simple writes (0–64). Empty: the number of processors minus one, at most 8. 0: only the main thread. Not for PostgreSQL: start several servers.',
   ),
   defineSetting('READER_THREADS', '1', 'Worker threads for long reads on SQLite (1–16).'),
   atRuntime(defineSetting('LIMIT_FIELDS', '200', 'Maximum number of fields of a collection.'), {

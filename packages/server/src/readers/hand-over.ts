@@ -13,6 +13,7 @@ import {
 import { connect, type Socket } from 'node:net';
 import { discardRest } from '../http/discard-rest.ts';
 import { carriesBody } from '../http/request-head.ts';
+import { isShortBody, receiveShortBody, type ShortBody } from './short-body.ts';
 
 /** The first line of a connection to the main thread. */
 export interface HandOverPreamble {
@@ -21,8 +22,9 @@ export interface HandOverPreamble {
   readonly port: number | undefined;
 }
 
-/** A body or a reply of at most this many bytes is sent with its headers in one piece. */
-const maxWholeBody = 64 * 1024;
+/** A reply of at most this many bytes is sent with its headers in one piece. */
+const maxWholeReply = 64 * 1024;
+const nothing: ShortBody = { bytes: Buffer.alloc(0), isComplete: false };
 /** Headers of requests that only concern the client's connection. The library refuses `Trailer` for a body with a length. */
 const droppedHeaders: ReadonlySet<string> = new Set(['upgrade', 'trailer']);
 /** Headers that only concern a single connection, so they are not passed on. */
@@ -46,8 +48,12 @@ export class HandOver {
     this.#moveConnection = moveConnection;
   }
 
-  /** Hands over a request that has not been answered. Resolves when the reply begins, or cannot come any more. */
-  send(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  /**
+   * Hands over a request that has not been answered. Resolves when the reply begins, or cannot come any more.
+   *
+   * @param received what has been read of the body; null: nothing.
+   */
+  send(request: IncomingMessage, response: ServerResponse, received: ShortBody | null): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const upstream = sendRequest({
       agent: this.#agentOf(request.socket),
@@ -68,11 +74,9 @@ export class HandOver {
     });
     request.on('error', () => upstream.destroy());
     if (!carriesBody(request)) upstream.end();
-    else if (isShort(request)) sendWhole(request, upstream);
-    else {
-      upstream.flushHeaders();
-      request.pipe(upstream);
-    }
+    else if (received === null && isShortBody(request))
+      void receiveShortBody(request).then((body) => sendBody(request, upstream, body));
+    else sendBody(request, upstream, received ?? nothing);
     return promise;
   }
 
@@ -130,11 +134,6 @@ function connectToMain(path: string, { remoteAddress, remoteFamily, remotePort }
   return socket;
 }
 
-/** Whether the body is received before it is handed over. A client that waits for `100 Continue` sends none until the main thread agrees. */
-function isShort({ headers }: IncomingMessage): boolean {
-  return headers.expect === undefined && Number(headers['content-length'] ?? Number.POSITIVE_INFINITY) <= maxWholeBody;
-}
-
 /** The main thread has replied before it has received the whole body, so the rest is read from the client's connection here. */
 function abandonBody(request: IncomingMessage, upstream: ClientRequest): void {
   request.unpipe(upstream);
@@ -142,11 +141,15 @@ function abandonBody(request: IncomingMessage, upstream: ClientRequest): void {
   discardRest(request);
 }
 
-/** Sends the body with the headers in one piece. */
-function sendWhole(request: IncomingMessage, upstream: ClientRequest): void {
-  const pieces: Buffer[] = [];
-  request.on('data', (piece: Buffer) => pieces.push(piece));
-  request.on('end', () => upstream.end(pieces.length === 1 ? pieces[0] : Buffer.concat(pieces)));
+/** Sends a complete body with the headers in one piece, and otherwise what has arrived, followed by the rest. */
+function sendBody(request: IncomingMessage, upstream: ClientRequest, { bytes, isComplete }: ShortBody): void {
+  if (isComplete) {
+    upstream.end(bytes);
+    return;
+  }
+  upstream.flushHeaders();
+  if (bytes.length > 0) upstream.write(bytes);
+  request.pipe(upstream);
 }
 
 /**
@@ -181,7 +184,7 @@ function forwardReply(reply: IncomingMessage, request: IncomingMessage, response
   response.writeHead(reply.statusCode ?? 0, reply.statusMessage, headers);
   reply.on('error', () => request.socket.destroy());
   const length = Number(reply.headers['content-length'] ?? Number.POSITIVE_INFINITY);
-  if (length > maxWholeBody) {
+  if (length > maxWholeReply) {
     response.flushHeaders();
     reply.pipe(response);
     return;

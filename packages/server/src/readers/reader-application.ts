@@ -2,6 +2,7 @@ import type { AccessTable } from '../access/access-table.ts';
 import { loadSnapshot, Snapshot } from '../applications/snapshot.ts';
 import { type Clock, isoTime } from '../base/clock.ts';
 import { TokenHasher } from '../base/token.ts';
+import type { Row } from '../database/database.ts';
 import type { ReadOnlyStore } from '../database/shared-store.ts';
 import { Authenticator } from '../identity/authenticator.ts';
 import type { Caller } from '../identity/caller.ts';
@@ -9,8 +10,10 @@ import { KeyUsageCounter } from '../journal/key-use.ts';
 import { variableValues } from '../query/variables.ts';
 import type { RecordContext } from '../records/record-context.ts';
 import { RequestShapes } from '../records/request-shapes.ts';
+import type { SentWrite } from '../records/sent-write.ts';
 import type { SystemTraits } from '../schema/system-traits.ts';
 import type { ReaderUses } from './reader-messages.ts';
+import type { WriteSender } from './write-sender.ts';
 
 export interface ReaderApplicationParts {
   readonly name: string;
@@ -18,10 +21,11 @@ export interface ReaderApplicationParts {
   readonly appKeys: readonly string[];
   readonly systemTraits: ReadonlyMap<string, SystemTraits>;
   readonly clock: Clock;
+  readonly writes: WriteSender;
 }
 
-/** Parts of a context that only writes use. */
-const noWrites = {
+/** Parts of a context that only writes in the main thread use. */
+const mainThreadOnly = {
   hooks: null,
   changes: undefined as never,
   webhooks: undefined as never,
@@ -34,7 +38,7 @@ const noWrites = {
 } as const;
 
 /**
- * An application as a reader sees it: its snapshot, its verified callers, and contexts for reads.
+ * An application as a reader sees it: its snapshot, its verified callers, and contexts for reads and for the writes that it plans.
  *
  * Every read is checked against the version of the snapshot, in the read transaction in which it runs. A cached credential belongs to the
  * same version. A revoked key or a changed permission therefore takes effect with the next request.
@@ -46,15 +50,17 @@ export class ReaderApplication {
   readonly #shapes: RequestShapes;
   readonly #store: ReadOnlyStore;
   readonly #clock: Clock;
+  readonly #writes: WriteSender;
   #snapshot: Snapshot;
   #loading: Promise<void> | null = null;
   #isLoaded = false;
 
-  constructor({ name, store, appKeys, systemTraits, clock }: ReaderApplicationParts) {
+  constructor({ name, store, appKeys, systemTraits, clock, writes }: ReaderApplicationParts) {
     this.name = name;
     this.#snapshot = Snapshot.empty(systemTraits);
     this.#store = store;
     this.#clock = clock;
+    this.#writes = writes;
     this.#shapes = new RequestShapes({ inspect: (statement) => store.inspect(statement), clock });
     const hashers = appKeys.map((key) => new TokenHasher(key));
     this.authenticator = new Authenticator(store, hashers, clock, () => this.#snapshot.registry.get('users'));
@@ -73,7 +79,15 @@ export class ReaderApplication {
     await this.#load();
   }
 
-  /** Whether requests can be answered now. Begins to load the snapshot again if it is not current. */
+  /**
+   * Whether writes can be planned now. The main thread refuses those that were planned with a snapshot that is not current, so this opens no
+   * read transaction, for which a checkpoint of the main thread might wait.
+   */
+  get isLoaded(): boolean {
+    return this.#isLoaded && !this.#store.isClosed && !this.#loading;
+  }
+
+  /** Whether reads can be answered now. Begins to load the snapshot again if it is not current. */
   isCurrent(): boolean {
     if (this.#store.isClosed || this.#loading) return false;
     if (this.#isLoaded && this.#store.readVersion() === this.#snapshot.versions.version) return true;
@@ -81,24 +95,26 @@ export class ReaderApplication {
     return false;
   }
 
-  /** A view of the current snapshot for reads of one caller. */
-  createContext(caller: Caller, zone: string): RecordContext {
+  /** A view of the current snapshot for one caller. @param requestId of a write; null for a read. */
+  createContext(caller: Caller, zone: string, requestId: string | null): RecordContext {
     const { registry, access, versions, cache } = this.#snapshot;
+    const { version } = versions;
     const { findGrant, key } = this.#snapshot.findRoleGrants(caller.role);
     let values: Readonly<Record<string, unknown>> | undefined;
     return {
-      ...noWrites,
+      ...mainThreadOnly,
       database: this.#store,
       registry,
       access,
-      snapshotVersion: { version: versions.version },
+      snapshotVersion: { version },
       findGrant,
       caller,
       variables: () => (values ??= variableValues(caller.role, caller.user, isoTime(this.#clock.now()))),
       cache,
       shapes: this.#shapes,
       clock: this.#clock,
-      requestId: null,
+      requestId,
+      sendWrite: (write) => this.#sendWrite(version, write),
       grants: key,
       tx: null,
       secrets: null,
@@ -124,6 +140,15 @@ export class ReaderApplication {
     this.#shapes.close();
     await this.#loading?.catch(() => {});
     await this.#store.close();
+  }
+
+  async #sendWrite(version: number, write: SentWrite): Promise<Row[]> {
+    try {
+      return await this.#writes.send(this.name, version, write);
+    } catch (error) {
+      this.isCurrent(); // the snapshot is loaded again if that was the reason
+      throw error;
+    }
   }
 
   #load(): Promise<void> {

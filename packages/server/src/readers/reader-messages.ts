@@ -2,12 +2,14 @@
 import type { Socket } from 'node:net';
 import type { ActionRequests } from '../base/metrics.ts';
 import type { TracingConfig } from '../base/tracing-config.ts';
+import type { Row } from '../database/database.ts';
 import type { KeyUseDelta } from '../database/key-use-rows.ts';
 import type { SharedStore } from '../database/shared-store.ts';
 import type { SharedRequestWindows } from '../http/rate-limits.ts';
 import type { SlowRequest } from '../http/slow-requests.ts';
 import type { CredentialUses } from '../identity/authenticator.ts';
 import type { ShapeUses } from '../records/request-shapes.ts';
+import type { SentWrite } from '../records/sent-write.ts';
 import type { SystemTraits } from '../schema/system-traits.ts';
 
 /** An application with its store. */
@@ -28,6 +30,8 @@ export interface ReaderSettings {
   readonly windows: SharedRequestWindows;
   /** Actions of extensions, which may have the name of a record action. */
   readonly extensionActions: ReadonlySet<string>;
+  /** Whether readers plan writes: hooks of extensions, and traces, are only known to the main thread. */
+  readonly plansWrites: boolean;
   /** The traits of system collections, without their rules for writes. */
   readonly systemTraits: ReadonlyMap<string, SystemTraits>;
   readonly main: SharedApplication;
@@ -41,8 +45,25 @@ export type ToReader =
   | { readonly kind: 'open'; readonly application: SharedApplication }
   /** The application is being closed: its file must not be open when `closed` is sent. */
   | { readonly kind: 'close'; readonly name: string }
+  | { readonly kind: 'written'; readonly outcomes: readonly WriteOutcome[] }
   /** Running requests may end, then the thread ends. */
   | { readonly kind: 'stop' };
+
+/** A write that a reader has planned, for the main thread to execute. */
+export interface ForwardedWrite extends SentWrite {
+  /** Identifies the write among those of the reader. */
+  readonly id: number;
+  readonly application: string;
+  /** The version of definitions and permissions that it was planned with. */
+  readonly version: number;
+}
+
+/** What has become of a forwarded write. */
+export interface WriteOutcome {
+  readonly id: number;
+  /** The rows of its statement, which is durable; null: nothing was written. */
+  readonly rows: readonly Row[] | null;
+}
 
 /** The successful requests of one application that a reader has answered. */
 export interface ReaderUses {
@@ -78,6 +99,7 @@ export type FromReader =
   | { readonly kind: 'wanted'; readonly name: string }
   | { readonly kind: 'closed'; readonly name: string }
   | { readonly kind: 'uses'; readonly uses: readonly ReaderUses[] }
+  | { readonly kind: 'writes'; readonly writes: readonly ForwardedWrite[] }
   | { readonly kind: 'requests'; readonly requests: RequestCounts }
   | { readonly kind: 'slow'; readonly request: SlowRequest }
   | { readonly kind: 'warning'; readonly message: string };

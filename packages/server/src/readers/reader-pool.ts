@@ -10,6 +10,7 @@ import type { Config } from '../base/config.ts';
 import type { Logger } from '../base/logger.ts';
 import type { HealthReporter } from '../base/server-health.ts';
 import type { StoreSharing } from '../database/shared-store.ts';
+import type { Extension } from '../extensions/extension.ts';
 import type { ReaderCount } from '../http/health.ts';
 import type { HttpServer } from '../http/http-server.ts';
 import { createSharedRequestWindows, type SharedRequestWindows } from '../http/rate-limits.ts';
@@ -18,6 +19,7 @@ import { HandOverListener } from './hand-over-listener.ts';
 import { receiveConnection } from './moved-connections.ts';
 import { ReaderHandle } from './reader-handle.ts';
 import type { FromReader, ReaderSettings, ReaderUses, SharedApplication } from './reader-messages.ts';
+import { WriteReceiver } from './write-receiver.ts';
 
 export interface ReaderPoolParts {
   readonly config: Config;
@@ -26,8 +28,8 @@ export interface ReaderPoolParts {
   readonly report: HealthReporter;
   /** The number of threads. */
   readonly count: number;
-  /** The names of the actions of extensions. */
-  readonly extensionActions: ReadonlySet<string>;
+  /** They may have hooks, which only the main thread calls. */
+  readonly extensions: readonly Extension[];
 }
 
 /** The number of readers if the setting does not name one. */
@@ -118,6 +120,7 @@ export class ReaderPool implements ReaderCount {
   async #begin(http: HttpServer, applications: Applications): Promise<void> {
     const { appKey, appKeyPrevious, corsOrigins, trustedProxies, dataDir, slowRequestMilliseconds, tracing } =
       this.#parts.config;
+    const { extensions } = this.#parts;
     this.#applications = applications;
     this.#http = http;
     this.#listener = await HandOverListener.open(dataDir, (socket) => http.takeOver(socket));
@@ -130,13 +133,15 @@ export class ReaderPool implements ReaderCount {
       corsOrigins,
       isBehindProxies: trustedProxies !== null,
       windows: this.windows,
-      extensionActions: this.#parts.extensionActions,
+      extensionActions: new Set(extensions.flatMap(({ actions = [] }) => actions.map(({ action }) => action))),
+      plansWrites: extensions.length === 0 && tracing === null,
       systemTraits: readTraits,
       main: this.#share(applications.main),
       slowMilliseconds: slowRequestMilliseconds,
       tracing,
     };
-    if (!this.#stopping) for (let index = 0; index < this.configured; index += 1) this.#start(this.#settings);
+    if (!this.#stopping)
+      for (let index = 0; index < this.configured; index += 1) this.#start(this.#settings, applications);
   }
 
   #share(application: Application): SharedApplication {
@@ -144,22 +149,25 @@ export class ReaderPool implements ReaderCount {
     return { name: application.name, ...this.#parts.sharing.share(application.database) };
   }
 
-  #start(settings: ReaderSettings): void {
+  #start(settings: ReaderSettings, applications: Applications): void {
     const startedAt = performance.now();
+    const writes = new WriteReceiver(applications, (outcomes) => handle.send({ kind: 'written', outcomes }));
     const handle: ReaderHandle = new ReaderHandle({
       settings,
-      onMessage: (message) => this.#receive(message, handle),
+      onMessage: (message) =>
+        message.kind === 'writes' ? writes.receive(message.writes) : this.#receive(message, handle),
       onEnd: (error) => {
         this.#handles.delete(handle);
         this.#connections.delete(handle);
-        if (!this.#stopping) this.#replace(settings, performance.now() - startedAt, error);
+        if (!this.#stopping)
+          this.#replace(() => this.#start(settings, applications), performance.now() - startedAt, error);
       },
     });
     this.#handles.add(handle);
   }
 
   /** Only the requests of the reader that has failed are lost. */
-  #replace(settings: ReaderSettings, age: number, error: unknown): void {
+  #replace(start: () => void, age: number, error: unknown): void {
     this.#restartMilliseconds =
       age > stableMilliseconds
         ? minRestartMilliseconds
@@ -168,7 +176,7 @@ export class ReaderPool implements ReaderCount {
     this.#parts.report({ severity: 'warning', message: 'A reader thread has ended and is replaced.' });
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
-      this.#start(settings);
+      start();
     }, this.#restartMilliseconds);
     this.#timers.add(timer);
   }
@@ -195,7 +203,9 @@ export class ReaderPool implements ReaderCount {
 
   /** If the application is not open, the request that wanted it opens it, and the reader asks again. */
   #open(name: string, handle: ReaderHandle): void {
-    const application = this.#applications?.findOpen(name);
+    const lease = this.#applications?.leaseOpen(name);
+    lease?.release();
+    const application = lease?.application;
     if (!application || name === mainApplicationName || this.#stopping) return;
     const present = this.#shared.get(name);
     if (present !== undefined && present !== application) return; // the former one is still being closed
@@ -204,7 +214,7 @@ export class ReaderPool implements ReaderCount {
 
   #addUses({ name, keys, credentials, shapes }: ReaderUses): void {
     const application = this.#shared.get(name);
-    this.#applications?.findOpen(name);
+    this.#applications?.leaseOpen(name)?.release(); // it counts as used
     application?.authenticator.addUses(credentials);
     application?.shapes.add(shapes, application.registry);
     for (const key of keys) application?.journal.keyUse.add(key);

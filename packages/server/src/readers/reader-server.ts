@@ -6,20 +6,21 @@ import { connectionSettings } from '../http/connection-settings.ts';
 import { Connections, unreadLimits } from '../http/connections.ts';
 import { buildCorsHeaders, corsVary, isCorsDisabled, sameOriginVary } from '../http/cors.ts';
 import { JsonReplies } from '../http/json-reply.ts';
-import { readRequestId } from '../http/request-head.ts';
+import { carriesBody, readRequestId } from '../http/request-head.ts';
 import { RequestOrder } from '../http/request-order.ts';
 import { readParameters, readRecordRequest } from '../http/request-reader.ts';
 import { formatRoute } from '../http/route.ts';
 import type { SlowRequest } from '../http/slow-requests.ts';
 import { shouldUpgrade } from '../http/socket-upgrade.ts';
-import { type AnsweredRequest, type ReadAnswers, type ReadRoute, readerActions } from './answer-read.ts';
 import { HandOver, type MoveConnection } from './hand-over.ts';
 import { moveWrites } from './moved-connections.ts';
+import { type AnsweredRequest, type ReaderAnswers, type RecordRoute, readerActions } from './reader-answers.ts';
 import type { ReaderSettings, RequestCounts } from './reader-messages.ts';
+import { receiveShortBody, type ShortBody } from './short-body.ts';
 
 export interface ReaderServerParts
   extends Pick<ReaderSettings, 'host' | 'port' | 'handOverPath' | 'corsOrigins' | 'slowMilliseconds'> {
-  readonly reads: ReadAnswers;
+  readonly answers: ReaderAnswers;
   readonly moveConnection: MoveConnection;
   /** Refuses a request that could not be parsed. */
   readonly refuseRaw: (error: unknown, socket: Socket) => void;
@@ -32,7 +33,7 @@ export interface ReaderServerParts
 const shutdownGraceMilliseconds = 3000;
 const maxUnreadBytes = 64 * 1024 * 1024;
 
-/** The HTTP server of a reader: answers reads, and hands over everything else. */
+/** The HTTP server of a reader: answers what {@link ReaderAnswers} can answer, and hands over everything else. */
 export class ReaderServer {
   readonly #parts: ReaderServerParts;
   readonly #server: Server;
@@ -107,16 +108,19 @@ export class ReaderServer {
   }
 
   /** Resolves when the main thread has answered. A request whose connection has ended has no address, and nobody reads its reply. */
-  async #leave(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #leave(request: IncomingMessage, response: ServerResponse, received: ShortBody | null): Promise<void> {
     if (request.socket.destroyed) return;
     this.#handedOver += 1;
-    await this.#handOver.send(request, response);
+    await this.#handOver.send(request, response, received);
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const startedAt = performance.now();
-    const answered = this.#stopping ? null : await this.#parts.reads.answer(request);
-    if (answered === null) return this.#leave(request, response);
+    const { answers } = this.#parts;
+    const named = this.#stopping ? null : answers.recognise(request);
+    const received = named?.writes && carriesBody(request) ? await receiveShortBody(request) : null;
+    const answered = named && (await answers.answer(request, named, received));
+    if (answered === null) return this.#leave(request, response, received);
     this.#answered += 1;
     const { corsOrigins } = this.#parts;
     if (!isCorsDisabled(corsOrigins))
@@ -127,20 +131,20 @@ export class ReaderServer {
     this.#count(answered, status, performance.now() - startedAt);
   }
 
-  #count({ application, read }: AnsweredRequest, status: number, milliseconds: number): void {
-    this.#metrics.count(this.#metrics.find(read.route.action), status, milliseconds);
+  #count({ application, named }: AnsweredRequest, status: number, milliseconds: number): void {
+    this.#metrics.count(this.#metrics.find(named.route.action), status, milliseconds);
     const { slowMilliseconds, tracing } = this.#parts;
     if (tracing !== null) {
-      const { action, resource } = read.route;
-      tracing.describeRequest({ application, action, resource, route: formatRoute(read.route), status });
+      const { action, resource } = named.route;
+      tracing.describeRequest({ application, action, resource, route: formatRoute(named.route), status });
     }
     if (slowMilliseconds !== null && milliseconds >= slowMilliseconds)
-      void this.#reportSlow(application, read, { status, milliseconds });
+      void this.#reportSlow(application, named, { status, milliseconds });
   }
 
   async #reportSlow(
     application: string,
-    { route, query }: ReadRoute,
+    { route, query }: RecordRoute,
     outcome: Pick<SlowRequest, 'status' | 'milliseconds'>,
   ): Promise<void> {
     const { readShape } = await import('../http/slow-requests.ts');

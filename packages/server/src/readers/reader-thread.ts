@@ -3,11 +3,12 @@ import type { Clock } from '../base/clock.ts';
 import type { Tracing } from '../base/tracing/tracing.ts';
 import type { ReadOnlyStore, SharedStore } from '../database/shared-store.ts';
 import type { SlowRequest } from '../http/slow-requests.ts';
-import { ReadAnswers } from './answer-read.ts';
 import type { MoveConnection } from './hand-over.ts';
+import { ReaderAnswers } from './reader-answers.ts';
 import { ReaderApplication } from './reader-application.ts';
 import type { FromReader, ReaderSettings, SharedApplication, ToReader } from './reader-messages.ts';
 import { ReaderServer } from './reader-server.ts';
+import { WriteSender } from './write-sender.ts';
 
 export interface ReaderThreadParts {
   readonly settings: ReaderSettings;
@@ -31,16 +32,18 @@ export class ReaderThread {
   /** The open applications by name. */
   readonly #applications = new Map<string, ReaderApplication>();
   readonly #server: ReaderServer;
+  readonly #writes: WriteSender;
   #wanted = new Set<string>();
   #wantedSince = 0;
   #timer: NodeJS.Timeout | null = null;
 
   constructor(parts: ReaderThreadParts) {
     this.#parts = parts;
-    const reads = new ReadAnswers({ ...parts.settings, findApplication: (name) => this.#find(name) });
+    this.#writes = new WriteSender((writes) => parts.send({ kind: 'writes', writes }));
+    const answers = new ReaderAnswers({ ...parts.settings, findApplication: (name) => this.#find(name) });
     const { moveConnection, refuseRaw, tracing } = parts;
     const reportSlow = (request: SlowRequest): void => parts.send({ kind: 'slow', request });
-    this.#server = new ReaderServer({ ...parts.settings, reads, moveConnection, refuseRaw, reportSlow, tracing });
+    this.#server = new ReaderServer({ ...parts.settings, answers, moveConnection, refuseRaw, reportSlow, tracing });
   }
 
   /** Opens `main` and listens. */
@@ -52,6 +55,10 @@ export class ReaderThread {
   }
 
   receive(message: Exclude<ToReader, { kind: 'stop' }>): void {
+    if (message.kind === 'written') {
+      this.#writes.receive(message.outcomes);
+      return;
+    }
     const work = message.kind === 'open' ? this.#open(message.application) : this.#close(message.name);
     work.catch((error: unknown) => this.#parts.send({ kind: 'warning', message: (error as Error).message }));
   }
@@ -83,7 +90,9 @@ export class ReaderThread {
     if (this.#applications.has(name)) return;
     const { appKeys, systemTraits } = this.#parts.settings;
     const opened = this.#parts.openStore(store);
-    const application = new ReaderApplication({ name, store: opened, appKeys, systemTraits, clock: this.#parts.clock });
+    const { clock } = this.#parts;
+    const writes = this.#writes;
+    const application = new ReaderApplication({ name, store: opened, appKeys, systemTraits, clock, writes });
     this.#applications.set(name, application);
     await application.open();
   }

@@ -11,6 +11,7 @@ import type { Registry } from '../schema/registry.ts';
 import type { HashedSecrets } from './hashed-secrets.ts';
 import { estimatePlanBytes, type PlanCache } from './plan-cache.ts';
 import type { RequestShape, RequestShapes } from './request-shapes.ts';
+import type { SendWrite } from './sent-write.ts';
 import type { GrantsKey } from './with-grants.ts';
 
 /** What a record operation works with: the caller, the snapshot of definitions and access, and the application. */
@@ -42,6 +43,8 @@ export interface RecordContext {
   readonly requireCurrent: () => void;
   /** The hooks of extensions; null if there are none. */
   readonly hooks: EventManager | null;
+  /** Has another thread execute a planned write; null: this thread executes its writes itself. */
+  readonly sendWrite: SendWrite | null;
   /** For the rules of webhooks: whether a URL may be called, and the encryption of a secret. */
   readonly webhooks: { findUrlProblem(url: unknown): string | null; encryptSecret(secret: string): string };
   /**

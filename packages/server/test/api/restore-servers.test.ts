@@ -8,6 +8,7 @@ import type { Application } from '../../src/applications/application.ts';
 import { insertBackup } from '../../src/database/backup-rows.ts';
 import { describeEngines, shareStore } from '../support/engines.ts';
 import type { Json } from '../support/json.ts';
+import { findOpenApplication } from '../support/open-application.ts';
 import { queryDatabase } from '../support/query-database.ts';
 import { TestServer } from '../support/scenario.ts';
 
@@ -124,7 +125,7 @@ describeEngines('restores next to other servers', (engine) => {
     await readShop(first);
     await loseGroupConnections();
     const open = (): (Application | null)[] =>
-      [first, second].map(({ running }) => running.applications.findOpen('shop'));
+      [first, second].map(({ running }) => findOpenApplication(running, 'shop'));
     const closing = vi.spyOn(open()[1]!, 'close');
     const closed: Promise<void>[] = [];
     closing.mockImplementation(async () => {

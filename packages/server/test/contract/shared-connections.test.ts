@@ -10,6 +10,7 @@ import { openPostgres } from '../../src/database/postgres/postgres-open.ts';
 import type { SharedConnection } from '../../src/database/postgres/shared-connection.ts';
 import { DatabaseProxy, type ProxiedConnection } from '../support/database-proxy.ts';
 import { describeEngines, type Store } from '../support/engines.ts';
+import { findOpenApplication } from '../support/open-application.ts';
 import { queryDatabase } from '../support/query-database.ts';
 import { TestServer } from '../support/scenario.ts';
 
@@ -330,7 +331,7 @@ describeEngines('shared connections', (engine) => {
     try {
       await server.data('POST /api/applications:create', { body: { name: 'idle' } });
       await server.data('POST /api/applications:enter?filterByTk=idle', { body: {} });
-      const database = server.running.applications.findOpen('idle')!.database;
+      const database = findOpenApplication(server.running, 'idle')!.database;
       await new Promise((resolve) => setTimeout(resolve, 2500)); // until the background work of the start has ended
       const read = vi.spyOn(database, 'read');
       await new Promise((resolve) => setTimeout(resolve, 8000));

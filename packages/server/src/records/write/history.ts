@@ -7,8 +7,9 @@ import { parseRecordJson } from '../../database/json-column.ts';
 import { formatActor } from '../../identity/caller.ts';
 import { type Collection, listColumnFields } from '../../schema/registry.ts';
 import type { RecordContext } from '../record-context.ts';
+import type { WriteVerb } from '../sent-write.ts';
 import { planStates, planStatesByKeys } from './write-plan.ts';
-import type { BoundWrite, OpenWrite, WriteVerb } from './write-steps.ts';
+import type { BoundWrite, OpenWrite } from './write-steps.ts';
 
 /** Records by key: values by field id, so that a new field with the name of an old one does not inherit its values. */
 export type States = ReadonlyMap<string, Readonly<Record<string, unknown>>>;

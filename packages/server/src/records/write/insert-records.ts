@@ -15,10 +15,11 @@ import { findSortFields } from './sort-columns.ts';
 import { planInsert, type WritePlan } from './write-plan.ts';
 import {
   applyAfterWrite,
-  autocommit,
   buildWriteEnvironment,
   buildWriteEvent,
   canAutocommit,
+  commitAlone,
+  findLoneStatement,
   finishWrite,
   type OpenWrite,
   readBackRows,
@@ -43,10 +44,13 @@ export async function insertAll(operation: WriteOperation, { records, preparedBo
   const { collection } = operation;
   const [first] = records;
   if (records.length === 1 && first && canAutocommit(operation, first)) {
-    const { autocommit: statement } = getInsertPlan(operation, first, 1);
+    const statement = findLoneStatement(operation, getInsertPlan(operation, first, 1));
     if (statement) {
       const event = buildWriteEvent(operation, first.named);
-      return autocommit(operation, statement, buildWriteEnvironment(operation, { values: [first.values], event }));
+      const environment = buildWriteEnvironment(operation, { values: [first.values], event });
+      const rows = await commitAlone(operation, { statement, verb: 'created', event }, environment);
+      if (rows.length === 0) throw new StaleVersion();
+      return rows;
     }
   }
   const insert = async (transaction: Transaction): Promise<Row[]> => {

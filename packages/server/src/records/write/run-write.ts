@@ -6,6 +6,7 @@ import { bind, type Row } from '../../database/database.ts';
 import type { BindEnvironment } from '../../database/sql.ts';
 import { getCachedPlan } from '../record-context.ts';
 import type { PreparedBody } from '../record-rules.ts';
+import type { WriteEvent, WriteVerb } from '../sent-write.ts';
 import { applyBeforeHook, prepareBody } from './before-hooks.ts';
 import { type CascadeEnd, inBoundedTransaction } from './cascade.ts';
 import { attachRecordFiles } from './file-values.ts';
@@ -16,12 +17,13 @@ import { translateFaults } from './write-fault.ts';
 import { planDestroy, planUpdate, type WritePlan } from './write-plan.ts';
 import {
   applyAfterWrite,
-  autocommit,
   type BoundWrite,
   buildWriteEnvironment,
   buildWriteEvent,
   checkReach,
+  commitAlone,
   explainNoMatch,
+  findLoneStatement,
   finishWrite,
   guardRules,
   isSingleKey,
@@ -30,7 +32,6 @@ import {
   resultKeys,
   sortByKeyOrder,
   type WriteOperation,
-  type WriteVerb,
 } from './write-steps.ts';
 
 /** The parts of {@link runWrite}'s steps that differ between the kinds of writes. */
@@ -64,6 +65,7 @@ interface ReadyWrite {
   readonly prepared: PreparedBody | null;
   readonly record: CheckedRecord | null;
   readonly plan: WritePlan;
+  readonly event: WriteEvent;
   readonly environment: BindEnvironment;
 }
 
@@ -131,19 +133,21 @@ function planWrite(
   const plan = getCachedPlan(context, grant, `${collection.name}:${names ? 'update' : 'destroy'} ${planKey}`, () =>
     names ? planUpdate(operation, names, counters !== null) : planDestroy(operation, counters !== null),
   );
+  const event = buildWriteEvent(operation, record?.named ?? []);
   const environment = buildWriteEnvironment(operation, {
     key,
     ...(record && { record: record.values }),
     counters: counters ?? [],
-    event: buildWriteEvent(operation, record?.named ?? []),
+    event,
   });
-  return { operation, description, prepared, record, plan, environment };
+  return { operation, description, prepared, record, plan, event, environment };
 }
 
 /** Null if the write cannot commit by itself, or has reached no record: the steps then find out why. */
 async function tryAutocommit(ready: ReadyWrite): Promise<Row[] | null> {
-  const { operation, description, record, plan, environment } = ready;
-  if (!plan.autocommit || !isSingleKey(operation.key) || !description.canAutocommit?.(record)) return null;
-  const rows = await autocommit(operation, plan.autocommit, environment, true);
+  const { operation, description, record, plan, event, environment } = ready;
+  const statement = findLoneStatement(operation, plan);
+  if (!statement || !isSingleKey(operation.key) || !description.canAutocommit?.(record)) return null;
+  const rows = await commitAlone(operation, { statement, verb: description.verb, event }, environment);
   return rows.length > 0 ? rows : null;
 }

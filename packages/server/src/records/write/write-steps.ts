@@ -2,7 +2,7 @@
 import { isoTime } from '../../base/clock.ts';
 import { recordEvent } from '../../changes/record-event.ts';
 import { bumpVersion } from '../../database/catalogue.ts';
-import { bind, type Row, StaleVersion, type Statement, type Transaction } from '../../database/database.ts';
+import { bind, type Row, type Statement, type Transaction } from '../../database/database.ts';
 import type { BindEnvironment, BindParts } from '../../database/sql.ts';
 import { formatActor } from '../../identity/caller.ts';
 import { ApiError } from '../../protocol/api-error.ts';
@@ -16,6 +16,7 @@ import { recordRead } from '../read/record-run.ts';
 import { getCachedPlan, getWriteSnapshot, type RecordContext } from '../record-context.ts';
 import { compareKeys } from '../record-key.ts';
 import type { AfterWrite, Body, PreparedBody, RecordRules } from '../record-rules.ts';
+import type { WriteEvent, WriteVerb } from '../sent-write.ts';
 import type { CheckedRecord } from './record-input.ts';
 import {
   resultColumns as COLUMN,
@@ -28,9 +29,6 @@ import {
   planWriteNeed,
   type WritePlan,
 } from './write-plan.ts';
-
-/** The verb of a write in its event and in the history. */
-export type WriteVerb = 'created' | 'updated' | 'destroyed' | 'restored';
 
 /** The counters of an If-Match header, `any` for `*`, or null without one. A list without counters matches no record. */
 export type IfMatch = readonly number[] | 'any' | null;
@@ -87,23 +85,39 @@ export function writeInTransaction(
 }
 
 /**
- * Runs a write as one statement that commits by itself.
- *
- * @param mayMiss the statement may reach no record. Without it, no record means that the snapshot is stale.
+ * The statement of a write that needs no other step than its event: one that commits by itself, or one for the thread that executes the
+ * writes of this one. Null if the write needs a transaction here.
  */
-export async function autocommit(
-  operation: WriteOperation,
-  statement: Statement,
+export function findLoneStatement({ context }: WriteOperation, plan: WritePlan): Statement | null {
+  if (context.sendWrite) return plan.readBack ? null : plan.statement;
+  return plan.autocommit;
+}
+
+/** A write of one record that only consists of its statement and its event. */
+export interface LoneWrite {
+  /** See {@link findLoneStatement}. */
+  readonly statement: Statement;
+  readonly verb: WriteVerb;
+  readonly event: WriteEvent;
+}
+
+/**
+ * Runs a write that only consists of its statement and its event.
+ *
+ * @param environment of the statement, with the event.
+ * @returns the rows of the statement; none if it has reached no record.
+ */
+export async function commitAlone(
+  { context, collection }: WriteOperation,
+  { statement, verb, event }: LoneWrite,
   environment: BindEnvironment,
-  mayMiss = false,
 ): Promise<Row[]> {
-  const { database } = operation.context;
+  const { database, changes, sendWrite } = context;
   const bound = bind(database.dialect, statement, environment);
-  const rows = await database.writeOne(bound, [operation.collection.table], {
-    snapshot: getWriteSnapshot(operation.context),
-  });
-  if (rows.length === 0 && !mayMiss) throw new StaleVersion();
-  operation.context.changes.advance();
+  const { name: resource, table } = collection;
+  if (sendWrite) return sendWrite({ resource, table, verb, statement: bound, event });
+  const rows = await database.writeOne(bound, [table], { snapshot: getWriteSnapshot(context) });
+  if (rows.length > 0) changes.advance();
   return rows;
 }
 
@@ -264,7 +278,7 @@ export async function finishWrite(
   named: readonly string[],
 ): Promise<void> {
   const { context, collection, rules, transaction } = write;
-  const changed = named.filter((name) => !collection.byName.get(name)?.type.secret);
+  const changed = withoutSecrets(named, collection);
   const keys = rows.map((row) => row[COLUMN.key]);
   const isAudited = collection.system && !rules?.isUnaudited;
   const { caller, requestId } = context;
@@ -276,16 +290,18 @@ export async function finishWrite(
   if (context.tx) context.snapshotVersion.version = version;
 }
 
-/**
- * The event values that a statement with its own event is bound to. @param changed fields that the client has named.
- */
-export function buildWriteEvent({ context }: WriteOperation, changed: readonly string[]): BindEnvironment['event'] {
+/** The event of a write. @param named fields that the client has named. */
+export function buildWriteEvent({ context, collection }: WriteOperation, named: readonly string[]): WriteEvent {
   return {
     at: isoTime(context.clock.now()),
     actor: formatActor(context.caller),
     requestId: context.requestId,
-    changed,
+    changed: withoutSecrets(named, collection),
   };
+}
+
+function withoutSecrets(names: readonly string[], { byName }: Collection): readonly string[] {
+  return names.filter((name) => !byName.get(name)?.type.secret);
 }
 
 /** The environment that the statements of a write are bound to. */

@@ -1,0 +1,25 @@
+/** Which writes a reader plans. The functions that plan them are loaded with the first one. */
+import type { IncomingMessage } from 'node:http';
+import type { Collection } from '../schema/registry.ts';
+import { isShortBody } from './short-body.ts';
+
+/** A write was executed, but its reply cannot be built. The request must not be handed over, because it would be executed again. */
+export class ExecutedWriteFailed extends Error {}
+
+/** With these headers, a write needs more than its own statement, or its body has to be decoded. */
+const excludedHeaders = ['idempotency-key', 'if-match', 'transfer-encoding', 'content-encoding'] as const;
+const jsonType = /^application\/json(?:; ?charset=utf-8)?$/i;
+
+/** Whether a POST may be a write that is planned here: it has a credential, and a short body of JSON or none. */
+export function isShortWrite(request: IncomingMessage): boolean {
+  const { headers } = request;
+  if (headers.authorization === undefined || excludedHeaders.some((name) => headers[name] !== undefined)) return false;
+  const hasNoBody = (headers['content-length'] ?? '0') === '0';
+  return hasNoBody || (isShortBody(request) && jsonType.test(headers['content-type'] ?? ''));
+}
+
+/** Whether writes of one record are planned here. The values of others are hashed, logged or decided by rules. */
+export function canPlanWrite({ system, options, trash, fields }: Collection, action: string): boolean {
+  if (system || options.logging || (action === 'destroy' && trash)) return false;
+  return !fields.some(({ type }) => type.secret);
+}
