@@ -17,7 +17,7 @@ import { parseArgs } from 'node:util';
 import { Api } from './api.ts';
 import { peakMegabytes, type Served } from './child.ts';
 import { type Engine, places } from './places.ts';
-import { account, startServer } from './server-under-test.ts';
+import { account, commandFlags, startServer } from './server-under-test.ts';
 import { formatTimes, startGets } from './steady-gets.ts';
 
 const { values: options } = parseArgs({
@@ -199,7 +199,7 @@ function command(
   return new Promise((resolve, reject) => {
     const child = execFile(
       process.execPath,
-      ['--max-semi-space-size=4', program, ...args],
+      [...commandFlags, program, ...args],
       { env: { ...side.env, APP_KEY: 'bench bench bench bench bench bench bench bench', ...more }, maxBuffer: 1e8 },
       (error, stdout, stderr) => {
         clearInterval(timer);
@@ -264,7 +264,6 @@ async function run(): Promise<void> {
     const dataDir = kind === 'sqlite' ? place.dataDir : `${place.dataDir}-postgres`;
     const more = {
       BACKUP_DIR: join(backups, kind),
-      NODE_OPTIONS: '--max-semi-space-size=4',
       DATABASE_DURABILITY: 'unchecked',
     };
     return new Side(kind, await startServer(dataDir, place.serverUrl, more), dataDir, place.serverUrl);

@@ -95,7 +95,7 @@ async function run(engine: Engine, storage: Storage): Promise<void> {
   if (!place) return;
   const s3 = storage === 'bucket' ? await S3Server.start() : null;
   const limits = { LIMIT_FILE_MB: String(megabytes + 1), LIMIT_UPLOAD_MB: String(megabytes + 1) };
-  const settings = { NODE_OPTIONS: '--max-semi-space-size=4', ...limits, ...s3?.env() };
+  const settings = { ...limits, ...s3?.env() };
   const served = await startServer(place.dataDir, place.serverUrl, settings);
   try {
     const { token } = (await new Api(served.port).post('auth:signIn', account)).data as { token: string };

@@ -88,7 +88,7 @@ async function measure(
 ): Promise<Uint8Array<ArrayBuffer>> {
   const place = await places(engine);
   if (!place) return file;
-  const served = await startServer(place.dataDir, place.serverUrl, { NODE_OPTIONS: '--max-semi-space-size=4' });
+  const served = await startServer(place.dataDir, place.serverUrl);
   try {
     const api = new Api(served.port);
     const { token } = (await api.post('auth:signIn', account)).data as { token: string };

@@ -25,7 +25,7 @@ import { Api } from './api.ts';
 import { cpuMicroseconds, peakMegabytes, resetPeak, residentMegabytes, type Served } from './child.ts';
 import type { GetsRequest } from './mailbox-gets.ts';
 import { type Engine, type Places, places } from './places.ts';
-import { account, startServer } from './server-under-test.ts';
+import { account, commandFlags, startServer } from './server-under-test.ts';
 import { formatTimes } from './steady-gets.ts';
 
 const { values: options } = parseArgs({
@@ -254,7 +254,7 @@ async function execute(serverUrl: string | null, dataDir: string, statement: str
 }
 
 function startSynced({ dataDir, serverUrl }: Places, dovecot: Dovecot): Promise<Served> {
-  const flags = ['--max-semi-space-size=4'];
+  const flags: string[] = [...commandFlags];
   if (options.profile) flags.push('--cpu-prof', `--cpu-prof-dir=${options.profile}`);
   return startServer(dataDir, serverUrl, {
     MAIL_ALLOWED_PRIVATE_HOSTS: '127.0.0.1',

@@ -12,6 +12,8 @@ export interface Prepared {
 }
 
 export const account = { email: 'bench@example.com', password: 'a long bench password' };
+/** The options of Node with which the `tablinum` command runs. */
+export const commandFlags = ['--max-semi-space-size=4', '--v8-pool-size=1'] as const;
 const roomy = '100000000/10s';
 
 /** Starts the real server as `npm start` does, with authentication and limiter in the path. */
@@ -21,8 +23,7 @@ export async function startServer(
   more: Readonly<Record<string, string>> = {},
 ): Promise<Served> {
   const env = {
-    // As the `tablinum` command, which `npm start` runs.
-    NODE_OPTIONS: '--max-semi-space-size=4',
+    NODE_OPTIONS: commandFlags.join(' '),
     MALLOC_ARENA_MAX: '2',
     DATA_DIR: dataDir,
     APP_KEY: 'bench bench bench bench bench bench bench bench',

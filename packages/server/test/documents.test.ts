@@ -46,16 +46,18 @@ test('the README names only existing commands', () => {
   expect(named.filter((name) => !(name in scripts))).toEqual([]);
 });
 
-test('every way to start a server gives V8 a small young generation, and the allocator two arenas', () => {
-  const flag = '--max-semi-space-size=4';
+test('every way to start a server limits the young generation and the threads of V8, and the arenas of malloc', () => {
+  const flags = ['--max-semi-space-size=4', '--v8-pool-size=1'];
+  const joined = flags.join(' ');
+  const quoted = (mark: string): string => flags.map((each) => `${mark}${each}${mark}`).join(', ');
   const { scripts } = JSON.parse(page('package.json')) as { scripts: Record<string, string> };
   const { bin } = JSON.parse(page('packages/server/package.json')) as { bin: Record<string, string> };
   expect(scripts['start']).toBe(`${Object.keys(bin)[0]} start`);
-  expect(scripts['demo']).toContain(`node ${flag} `);
-  expect(page('scripts/dev.ts')).toContain(`'${flag}', 'packages/server/bin/tablinum.js'`);
-  expect(page('Dockerfile')).toMatch(new RegExp(`^CMD \\["node", "${flag}", `, 'm'));
+  expect(scripts['demo']).toContain(`node ${joined} `);
+  expect(page('scripts/dev.ts')).toContain(`${quoted("'")}, 'packages/server/bin/tablinum.js'`);
+  expect(page('Dockerfile')).toMatch(new RegExp(`^CMD \\["node", ${quoted('"')}, `, 'm'));
   for (const file of Object.values(bin))
-    expect(page(`packages/server/${file}`).split('\n')[0]).toBe(`#!/usr/bin/env -S MALLOC_ARENA_MAX=2 node ${flag}`);
+    expect(page(`packages/server/${file}`).split('\n')[0]).toBe(`#!/usr/bin/env -S MALLOC_ARENA_MAX=2 node ${joined}`);
   for (const file of ['Dockerfile', 'deploy/tablinum.service']) expect(page(file)).toContain('MALLOC_ARENA_MAX=2');
 });
 
