@@ -100,7 +100,7 @@ async function runOne(
   results: BatchResults,
 ): Promise<string> {
   const { op, resource, relation, as, ifMatch } = operation;
-  const parameters = results.resolve(operation.selection) as Record<string, unknown>;
+  const parameters = resolveSelection(results, operation.selection);
   const of = relation === null ? null : { collection: resource, key: toKeyText(results.resolve(operation.of)) };
   const route: Route = { resource: relation ?? resource, action: op, key: null, of };
   if (of === null && request.hasSystemAction(resource, op))
@@ -121,6 +121,14 @@ async function runOne(
   const { data } = result as { data: string };
   if (as !== null) results.store(as, parseExactJson(data));
   return data;
+}
+
+/** The parameters of an operation, with their references replaced. A filter that is a text is parsed later, so it has none. */
+function resolveSelection(results: BatchResults, selection: Operation['selection']): Record<string, unknown> {
+  const { filter, ...others } = selection;
+  const parameters = results.resolve(others) as Record<string, unknown>;
+  if (filter === undefined) return parameters;
+  return { ...parameters, filter: isObject(filter) ? results.resolveFilter(filter) : filter };
 }
 
 /** The key of the parent record as text, as in a path. */

@@ -78,7 +78,7 @@ function buildRecordOperation(subject: Subject, collection: Collection, action: 
     tag: name,
     summary: summaryByAction[action],
     parameters: parametersFor(subject, collection, action),
-    ...addFormBody(makeBody(collection, action), collection, action),
+    ...addFormBody(makeBody(collection, action), { subject, collection, action }),
     success: action === 'export' ? makeExportReply(subject, collection) : successResponse(collection, action),
     ...(isImport(action) && describeImport(action)),
     ...(action === 'storeExport' && storedExport),
@@ -151,13 +151,20 @@ function makeBody({ name }: Collection, action: RecordAction): { body?: JsonSche
   return action === 'query' ? { body: jsonBody(schemaRef('Query')) } : {};
 }
 
-/** Creates and updates of a collection with file fields also take a form with files. */
+/** An action of a collection, and who may call it. */
+interface DescribedAction {
+  readonly subject: Subject;
+  readonly collection: Collection;
+  readonly action: RecordAction;
+}
+
+/** Creates and updates of a collection with file fields that the role may write also take a form with files. */
 function addFormBody(
   operation: { body?: JsonSchema },
-  { name, fields }: Collection,
-  action: RecordAction,
+  { subject, collection: { name, fields }, action }: DescribedAction,
 ): { body?: JsonSchema } {
-  const fileFields = fields.filter((field) => field.type.name === 'file' && !field.hidden);
+  const grant = subject.findGrant(name, action);
+  const fileFields = fields.filter((field) => field.type.name === 'file' && !field.hidden && grant?.may(field));
   if (fileFields.length === 0 || !operation.body || (action !== 'create' && action !== 'update')) return operation;
   const { content, ...rest } = operation.body as { content: object };
   const binary = { type: 'string', format: 'binary' };

@@ -3,7 +3,7 @@ import { buffer } from 'node:stream/consumers';
 import { ZipFile } from 'yazl';
 import type { OpenBlob } from '../../src/base/blob-store.ts';
 import { openTable } from '../../src/transfer/read/open-table.ts';
-import type { SourceCell, SourceRow, TableOptions, TableSource } from '../../src/transfer/read/table-source.ts';
+import type { RowCell, SourceRow, TableOptions, TableSource } from '../../src/transfer/read/table-source.ts';
 
 /** Bytes that are read in pieces of a certain size. */
 export function toBlob(content: string | Uint8Array, pieceSize = 65_536): OpenBlob {
@@ -32,7 +32,7 @@ export async function readTable(
   readonly source: TableSource;
   readonly columns: readonly string[];
   readonly rows: readonly SourceRow[];
-  readonly cells: readonly (readonly SourceCell[])[];
+  readonly cells: readonly (readonly RowCell[])[];
 }> {
   const source = await openTable(toBlob(content, pieceSize), options);
   const rows = await readRows(source);

@@ -88,7 +88,8 @@ function buildFilter(collection: Collection, { filterKeys }: RecordRequest, body
           'PARAMETER_INVALID',
           `"filterKeys" names "${name}", but the body has no plain value for it.`,
         );
-      return [name, body[name] === null ? null : { $eq: body[name] }];
+      // A list, because a text such as {{$now}} would otherwise be a variable.
+      return [name, body[name] === null ? null : { $in: [body[name]] }];
     }),
   );
 }

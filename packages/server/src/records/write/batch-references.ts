@@ -3,6 +3,7 @@ import { ApiError } from '../../protocol/api-error.ts';
 import { JsonNumber, orderedObject } from '../../protocol/exact-json.ts';
 import { isObject } from '../../protocol/json-text.ts';
 import { limits } from '../../protocol/limits.ts';
+import { parseVariable } from '../../query/variables.ts';
 
 const referencePattern = /^\$([A-Za-z][A-Za-z0-9_]{0,59})((?:\.[^.]+)+)$/;
 
@@ -35,6 +36,21 @@ export class BatchResults {
     return orderedObject(Object.entries(value).map(([name, each]) => [name, this.resolve(each, depth + 1)]));
   }
 
+  /**
+   * Returns a filter with its references replaced. They stand for values: stored texts and objects add no conditions and no variables.
+   *
+   * @throws ApiError as {@link resolve}, and 400 for a reference to an object, and for one that would be read as a variable.
+   */
+  resolveFilter(filter: unknown, isInList = false): unknown {
+    if (typeof filter === 'string') {
+      const literal = parseLiteral(filter);
+      return literal ?? requireComparable(filter, this.#valueOf(filter), isInList);
+    }
+    if (Array.isArray(filter)) return filter.map((each) => this.resolveFilter(each, true));
+    if (!isObject(filter)) return filter;
+    return orderedObject(Object.entries(filter).map(([name, each]) => [name, this.resolveFilter(each)]));
+  }
+
   #valueOf(text: string): unknown {
     const [, name, path] = referencePattern.exec(text) ?? [];
     if (name === undefined || path === undefined || !this.#results.has(name))
@@ -62,4 +78,18 @@ export class BatchResults {
     if (this.#referred > limits.referredBytes)
       throw new ApiError('LIMIT_EXCEEDED', 'The references of a batch may insert at most 10 MiB of values.');
   }
+}
+
+/** A value of a reference in a filter. Texts in double braces are variables, unless they are in a list. */
+function requireComparable(reference: string, value: unknown, isInList: boolean): unknown {
+  const parts = Array.isArray(value) && !isInList ? (value as unknown[]) : [value];
+  const shown = `"${reference.slice(0, 80)}" in "filter"`;
+  if (parts.some((part) => Array.isArray(part) || (isObject(part) && !(part instanceof JsonNumber))))
+    throw new ApiError('BODY_INVALID', `${shown} stands for an object. Refer to a value, or to a list of values.`);
+  if (!isInList && parseVariable(value) !== null)
+    throw new ApiError(
+      'BODY_INVALID',
+      `${shown} stands for a text in double braces, which a filter would read as a variable. Put the reference in a list, such as {"$in": ["${reference.slice(0, 80)}"]}.`,
+    );
+  return value;
 }

@@ -36,6 +36,8 @@ export interface ImportPlan {
   readonly collection: Collection;
   readonly mode: ImportMode;
   readonly columns: readonly ImportColumn[];
+  /** The number of columns of the file, also of those that are not imported. */
+  readonly width: number;
   /** The columns by which records are found; empty in the mode `create`. */
   readonly match: readonly ImportColumn[];
 }
@@ -108,7 +110,7 @@ export function planImport(
       if (!grant.may(column.field) && !(action === 'update' && matched.has(column)))
         throw deniedField(collection, column.field, action);
   }
-  return { collection, mode, columns, match };
+  return { collection, mode, columns, width: names.length, match };
 }
 
 function planColumn(

@@ -54,12 +54,16 @@ const maxValueLength = 200;
 const maxOthers = 9;
 
 /** Converts the cells of a row. */
-export function toImportRow({ columns, mode }: ImportPlan, source: SourceRow, readCell: ColumnReader): ImportRow {
+export function toImportRow(plan: ImportPlan, source: SourceRow, readCell: ColumnReader): ImportRow {
+  const { columns, mode } = plan;
+  const surplus = findSurplus(plan, source);
+  if (surplus) return { source, values: {}, lookups: [], refusal: surplus };
   const values: Record<string, unknown> = {};
   const lookups: { column: ImportColumn; value: unknown }[] = [];
   const problems: FieldProblem[] = [];
   for (const column of columns) {
-    const cell = source.cells[column.index] ?? null;
+    const cell = column.index < source.cells.length ? source.cells[column.index] : null;
+    if (cell === undefined) continue;
     const read = readCell(cell, column.index, column.lookup?.field ?? column.field);
     if ('reason' in read) problems.push({ field: column.field.name, reason: read.reason });
     else if (column.lookup) lookups.push({ column, value: read.value });
@@ -67,6 +71,14 @@ export function toImportRow({ columns, mode }: ImportPlan, source: SourceRow, re
   }
   if (problems.length > 0) return { source, values: {}, lookups: [], refusal: combineProblems(problems) };
   return { source, values, lookups, refusal: null };
+}
+
+/** The refusal of a row with a value to the right of the last column, such as a CSV row with a comma in a text without quotation marks. */
+function findSurplus({ width }: ImportPlan, { cells }: SourceRow): RowRefusal | null {
+  const index = cells.findIndex((cell, position) => position >= width && (cell ?? '') !== '');
+  if (index < 0) return null;
+  const reason = `The row has a value in cell ${index + 1}, but the file has ${width} columns. A text that contains the delimiter needs quotation marks, and a column needs a name in the first row.`;
+  return { field: null, reason };
 }
 
 /** The refusal of a row with at least one problem. */

@@ -7,7 +7,7 @@ import type { FieldType } from '../../schema/field-type.ts';
 import type { CellFormat } from './cell-format.ts';
 import { readDateText, readDatetimeText, readTimeText } from './date-value.ts';
 import { readNumberText } from './number-value.ts';
-import type { SourceCell, TypedCell } from './table-source.ts';
+import type { RowCell, SourceCell, TypedCell } from './table-source.ts';
 
 /** A value, or a sentence that says why the cell has none and what to give instead. */
 export type CellResult = { readonly value: unknown } | { readonly reason: string };
@@ -53,8 +53,8 @@ export function parseCell(cell: SourceCell, type: FieldType, context: CellContex
 }
 
 /** The text of a cell for previews, messages and refused rows. */
-export function showCell(cell: SourceCell): string | null {
-  if (cell === null || typeof cell === 'string') return cell;
+export function showCell(cell: RowCell): string | null {
+  if (cell === undefined || cell === null || typeof cell === 'string') return cell ?? null;
   return typeof cell === 'boolean' ? String(cell) : cell.text;
 }
 

@@ -63,6 +63,8 @@ export class ColumnProfile {
   #simple = Object.keys(simpleTests) as SimpleType[];
   #numbers: NumberShape[];
   #hasClearNumber = false;
+  /** Whether a sign in some number can separate decimals or thousands. */
+  #hasAmbiguousNumber = false;
   #dates = dateOrders;
   #datetimes = dateOrders;
   /** Texts that are no number, date or date-time in any form. */
@@ -126,6 +128,21 @@ export class ColumnProfile {
     };
   }
 
+  /** The decimal sign that the numbers of the column show; null: they do not show it. */
+  get decimalSign(): NumberFormat['decimal'] | null {
+    const shape = this.#hasClearNumber ? this.#numberShape : null;
+    return shape && (shape.format?.decimal ?? '.');
+  }
+
+  /** Reads numbers such as `1.234` with the decimal sign that other columns of the file show. */
+  useDecimalSign(sign: NumberFormat['decimal']): void {
+    if (this.#hasClearNumber || !this.#hasAmbiguousNumber) return;
+    const fitting = this.#numbers.filter(({ format }) => (format?.decimal ?? '.') === sign);
+    if (fitting.length === 0) return;
+    this.#numbers = fitting;
+    this.#hasClearNumber = true;
+  }
+
   get #numberShape(): NumberShape | null {
     const [first] = this.#numbers;
     return first && (first.format === null || this.#hasClearNumber) ? first : null;
@@ -180,7 +197,8 @@ export class ColumnProfile {
       return;
     }
     if (codeForm.test(text.trim())) this.#numbers = [];
-    this.#hasClearNumber ||= isClearNumber(text);
+    if (isClearNumber(text)) this.#hasClearNumber = true;
+    else this.#hasAmbiguousNumber ||= /[.,]/.test(text);
     this.#numbers = this.#numbers.filter((shape) => {
       const digits = readNumberText(text, shape.format);
       if (digits !== null) extendShape(shape, digits);

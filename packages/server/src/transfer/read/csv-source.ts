@@ -5,7 +5,7 @@ import { ApiError } from '../../protocol/api-error.ts';
 import { CsvRows } from './csv-rows.ts';
 import { detectHeader } from './detect-header.ts';
 import { openText, type SourceText } from './source-text.ts';
-import { type SourceCell, type SourceRow, sourceLimits, type TableOptions, type TableSource } from './table-source.ts';
+import { type RowCell, type SourceRow, sourceLimits, type TableOptions, type TableSource } from './table-source.ts';
 
 /** If several delimiters fit equally, the first one is taken. A comma also separates decimals, so it is the last. */
 const delimiters = ['\t', ';', '|', ','] as const;
@@ -48,8 +48,8 @@ export function nameColumns(rows: readonly SourceRow[], hasHeader: boolean): str
   return (rows[0]?.cells ?? []).map((cell) => (typeof cell === 'string' ? cell : toHeaderText(cell)));
 }
 
-function toHeaderText(cell: SourceCell): string {
-  return cell === null ? '' : typeof cell === 'object' ? cell.text : String(cell);
+function toHeaderText(cell: RowCell): string {
+  return cell === undefined || cell === null ? '' : typeof cell === 'object' ? cell.text : String(cell);
 }
 
 async function readSample(text: SourceText): Promise<{ sample: string; isWhole: boolean }> {

@@ -220,3 +220,23 @@ test('other requests are processed while the types of one batch of rows are deri
   expect(turns).toBeGreaterThanOrEqual(60);
   expect(derived).toMatchObject({ rows: 400 });
 });
+
+test('numbers that can be read in two ways have the decimal sign of the other columns', async () => {
+  const readFormats = async (csv: string): Promise<unknown[]> =>
+    (await derive(csv)).columns.map(({ definition, format }) => [definition.type, format.numbers?.decimal ?? '.']);
+  expect(await readFormats('a;b\n1.234;1.234,5\n2.345;2,5\n')).toEqual([
+    ['integer', ','],
+    ['decimal', ','],
+  ]);
+  expect(await readFormats('a;b\n"1,234";1.5\n"2,345";2.5\n')).toEqual([
+    ['integer', '.'],
+    ['decimal', '.'],
+  ]);
+  // Both signs, or none: each column is read by itself.
+  expect(await readFormats('a;b;c\n1.234;1,5;1.5\n')).toMatchObject([
+    ['decimal', '.'],
+    ['decimal', ','],
+    ['decimal', '.'],
+  ]);
+  expect(await readFormats('a;b\n1.234;x\n')).toMatchObject([['decimal', '.'], {}]);
+});

@@ -74,6 +74,10 @@ export async function deriveColumns(
     truncated = used.length < batch.length;
     if (truncated) break;
   }
+  const signs = new Set(profiles.map(({ decimalSign }) => decimalSign).filter((sign) => sign !== null));
+  const [sign] = signs;
+  // A file has one language. If its columns show both signs, each of them is read by itself.
+  if (sign !== undefined && signs.size === 1) for (const profile of profiles) profile.useDecimalSign(sign);
   const taken = new Set(managedNames);
   const columns = source.columns.map((header, index) => {
     const profile = profiles[index] ?? new ColumnProfile(hasTypes);

@@ -1,4 +1,4 @@
-import type { SourceCell } from './table-source.ts';
+import type { RowCell, SourceCell } from './table-source.ts';
 
 /** Rows that are examined. */
 const sampleRows = 20;
@@ -12,18 +12,18 @@ const maxFormLength = 300;
  * header; a cell that looks like data is evidence against it. Without evidence, it is a header if most of its cells are
  * filled.
  */
-export function detectHeader(rows: readonly (readonly SourceCell[])[]): boolean {
+export function detectHeader(rows: readonly (readonly RowCell[])[]): boolean {
   const [first, ...rest] = rows.slice(0, sampleRows + 1);
   if (!first) return true;
-  if (first.some((cell) => cell !== null && typeof cell !== 'string')) return false;
+  if (first.some((cell) => (cell ?? null) !== null && typeof cell !== 'string')) return false;
   let evidence = 0;
   for (const [index, cell] of first.entries()) {
     const below = rest.map((row) => row[index] ?? null).filter((each) => each !== null && each !== '');
-    if (isData(cell)) evidence -= 1;
-    else if (cell !== null && below.length > 0 && below.every(isData)) evidence += 1;
+    if (isData(cell ?? null)) evidence -= 1;
+    else if ((cell ?? null) !== null && below.length > 0 && below.every(isData)) evidence += 1;
   }
   if (evidence !== 0) return evidence > 0;
-  return first.filter((cell) => cell !== null && cell !== '').length * 2 > first.length;
+  return first.filter((cell) => (cell ?? '') !== '').length * 2 > first.length;
 }
 
 function isData(cell: SourceCell): boolean {

@@ -6,7 +6,14 @@ import { isObject, parseJson } from '../../protocol/json-text.ts';
 import { type JsonLayout, JsonRecords, type RecordText } from './json-records.ts';
 import { checkColumnCount, invalidFile } from './source-error.ts';
 import { openText, type SourceText } from './source-text.ts';
-import { type SourceCell, type SourceRow, sourceLimits, type TableOptions, type TableSource } from './table-source.ts';
+import {
+  type RowCell,
+  type SourceCell,
+  type SourceRow,
+  sourceLimits,
+  type TableOptions,
+  type TableSource,
+} from './table-source.ts';
 
 /** Deeper objects are one cell. */
 const maxNesting = 5;
@@ -200,22 +207,36 @@ function hasMembers(value: unknown, level: number): value is Record<string, unkn
 
 async function* readRows(file: JsonFile, { columns, whole }: JsonColumns): AsyncGenerator<readonly SourceRow[]> {
   const indexes = new Map(columns.map((name, index) => [name, index]));
-  const fill = (cells: SourceCell[], record: object, prefix: string, level: number): void => {
+  const members = groupByObject(columns);
+  const fill = (cells: RowCell[], record: object, prefix: string, level: number): void => {
     for (const [name, value] of Object.entries(record)) {
       const path = prefix + name;
       if (!whole.has(path) && hasMembers(value, level)) fill(cells, value, `${path}.`, level + 1);
       else {
         const index = indexes.get(path);
         if (index !== undefined) cells[index] = whole.has(path) ? toJsonCell(value) : toCell(value);
+        // Without an object, none of its members has a value.
+        else if (value === null) for (const inner of members.get(path) ?? []) cells[inner] = null;
       }
     }
   };
   for await (const records of readRecords(file))
     yield records.map(({ line, record }) => {
-      const cells = new Array<SourceCell>(columns.length).fill(null);
+      const cells = new Array<RowCell>(columns.length).fill(undefined);
       fill(cells, record, '', 1);
       return { line, cells };
     });
+}
+
+/** The indexes of the columns below each object: those of `author.id` and `author.name` below `author`. */
+function groupByObject(columns: readonly string[]): ReadonlyMap<string, readonly number[]> {
+  const groups = new Map<string, number[]>();
+  for (const [index, name] of columns.entries())
+    for (let end = name.indexOf('.'); end >= 0; end = name.indexOf('.', end + 1)) {
+      const object = name.slice(0, end);
+      groups.set(object, [...(groups.get(object) ?? []), index]);
+    }
+  return groups;
 }
 
 function toCell(value: unknown): SourceCell {

@@ -26,10 +26,13 @@ export interface TypedCell {
 }
 
 /**
- * One cell. Null is an empty cell, and in JSON null or an absent member; `''` is the empty text. In texts of CSV files, the
+ * One cell. Null is an empty cell, and in JSON null; `''` is the empty text. In texts of CSV files, the
  * apostrophe before formulas is already removed (see cell-text.ts), so every cell can be used and shown as it is.
  */
 export type SourceCell = string | boolean | TypedCell | null;
+
+/** A cell of a row. Undefined: the record of a JSON file does not have this member. */
+export type RowCell = SourceCell | undefined;
 
 /** A row with the place where it begins. */
 export interface SourceRow {
@@ -38,8 +41,8 @@ export interface SourceRow {
    * further sheets of an export, the rows of the sheets before are added.
    */
   readonly line: number;
-  /** Can be longer or shorter than the columns. Absent cells are null. */
-  readonly cells: readonly SourceCell[];
+  /** Can be longer or shorter than the columns. The cells that a shorter row lacks are empty. */
+  readonly cells: readonly RowCell[];
 }
 
 /** An opened file. */
