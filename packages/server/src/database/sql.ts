@@ -34,6 +34,8 @@ export type BindParts = { readonly [Name in keyof BindEnvironment]?: BindEnviron
 export interface Param {
   readonly storage: Storage;
   readonly list?: boolean;
+  /** The time of a write, which the thread that executes the write determines. */
+  readonly isStamp?: boolean;
   read(environment: BindEnvironment): unknown;
 }
 

@@ -18,8 +18,11 @@ export function isShortWrite(request: IncomingMessage): boolean {
   return hasNoBody || (isShortBody(request) && jsonType.test(headers['content-type'] ?? ''));
 }
 
-/** Whether writes of one record are planned here. The values of others are hashed, logged or decided by rules. */
+/**
+ * Whether writes of one record are planned here. The values of others are hashed, logged, decided by rules, or depend on the time when
+ * they are executed.
+ */
 export function canPlanWrite({ system, options, trash, fields }: Collection, action: string): boolean {
   if (system || options.logging || (action === 'destroy' && trash)) return false;
-  return !fields.some(({ type }) => type.secret);
+  return !fields.some(({ type, definition }) => type.secret || definition.autoNow || definition.autoNowAdd);
 }

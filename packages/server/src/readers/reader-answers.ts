@@ -104,10 +104,23 @@ export class ReaderAnswers {
     named: RecordRoute,
     received: ShortBody | null,
   ): Promise<AnsweredRequest | null> {
+    const application = this.#parts.findApplication((request.headers['x-app'] as string | undefined) ?? 'main');
+    if (!application) return null;
+    // A write is executed by the main thread, so the application waits for it before it is closed. A read is not interrupted.
+    return named.writes
+      ? application.run(() => this.#answerIn(application, request, named, received))
+      : this.#answerIn(application, request, named, received);
+  }
+
+  async #answerIn(
+    application: ReaderApplication,
+    request: IncomingMessage,
+    named: RecordRoute,
+    received: ShortBody | null,
+  ): Promise<AnsweredRequest | null> {
     let refund: (() => void) | null = null;
     try {
-      const application = this.#parts.findApplication((request.headers['x-app'] as string | undefined) ?? 'main');
-      if (!application || !(named.writes ? application.isLoaded : application.isCurrent())) return null;
+      if (!(named.writes ? application.isLoaded : application.isCurrent())) return null;
       const collection = application.registry.find(named.route.resource);
       if (!collection || !mayAnswer(collection, named)) return null;
       refuseRepeatedHeaders(request.rawHeaders);

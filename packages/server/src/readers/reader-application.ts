@@ -53,6 +53,8 @@ export class ReaderApplication {
   readonly #writes: WriteSender;
   #snapshot: Snapshot;
   #loading: Promise<void> | null = null;
+  #running = 0;
+  #whenUnused: (() => void) | null = null;
   #isLoaded = false;
 
   constructor({ name, store, appKeys, systemTraits, clock, writes }: ReaderApplicationParts) {
@@ -120,6 +122,25 @@ export class ReaderApplication {
       secrets: null,
       zone,
     };
+  }
+
+  /** Runs a request. The application is closed after it. */
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    this.#running += 1;
+    try {
+      return await work();
+    } finally {
+      this.#running -= 1;
+      if (this.#running === 0) this.#whenUnused?.();
+    }
+  }
+
+  /** Resolves when no request is running. */
+  async settle(): Promise<void> {
+    if (this.#running === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#whenUnused = resolve;
+    });
   }
 
   /** Counts a successful request of a key. */

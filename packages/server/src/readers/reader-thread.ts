@@ -101,6 +101,7 @@ export class ReaderThread {
     const application = this.#applications.get(name);
     this.#applications.delete(name);
     try {
+      await application?.settle(); // writes that the main thread executes are acknowledged and counted
       const uses = application?.takeUses();
       if (uses) this.#parts.send({ kind: 'uses', uses: [uses] });
       await application?.close();

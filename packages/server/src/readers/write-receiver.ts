@@ -46,6 +46,6 @@ export class WriteReceiver {
 }
 
 function execute({ version, ...write }: ForwardedWrite, { application }: Lease): Promise<Row[]> {
-  const { database, changes } = application;
-  return executeSentWrite(write, { database, changes, version, currentVersion: () => application.version });
+  const { database, changes, clock } = application;
+  return executeSentWrite(write, { database, changes, clock, version, currentVersion: () => application.version });
 }

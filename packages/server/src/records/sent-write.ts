@@ -7,10 +7,8 @@ import type { BoundStatement, Row } from '../database/database.ts';
 /** The verb of a write in its event and in the history. */
 export type WriteVerb = 'created' | 'updated' | 'destroyed' | 'restored';
 
-/** The values of a write's event, without the key of the record. */
+/** The values of a write's event, without its time and the key of the record. */
 export interface WriteEvent {
-  /** In ISO 8601. */
-  readonly at: string;
   readonly actor: string | null;
   readonly requestId: string | null;
   /** The fields that the client has named, without secrets. */
@@ -25,6 +23,8 @@ export interface SentWrite {
   readonly verb: WriteVerb;
   /** Its rows are those of a write plan. */
   readonly statement: BoundStatement;
+  /** The indexes of the values of the statement that are the time of the write. */
+  readonly stamps: readonly number[];
   readonly event: WriteEvent;
 }
 

@@ -24,6 +24,7 @@ import {
   type OpenWrite,
   readBackRows,
   resultKeys,
+  toEventValues,
   type WriteOperation,
   writeInTransaction,
 } from './write-steps.ts';
@@ -47,7 +48,8 @@ export async function insertAll(operation: WriteOperation, { records, preparedBo
     const statement = findLoneStatement(operation, getInsertPlan(operation, first, 1));
     if (statement) {
       const event = buildWriteEvent(operation, first.named);
-      const environment = buildWriteEnvironment(operation, { values: [first.values], event });
+      const parts = { values: [first.values], event: toEventValues(operation, event) };
+      const environment = buildWriteEnvironment(operation, parts);
       const rows = await commitAlone(operation, { statement, verb: 'created', event }, environment);
       if (rows.length === 0) throw new StaleVersion();
       return rows;

@@ -146,9 +146,15 @@ function addDefaults(values: Record<string, unknown>, collection: Collection, st
   }
 }
 
+/** Whether a field contains the time of a write. */
+export function isTimestamp({ name, serverManaged }: Field): boolean {
+  return serverManaged && (name === 'createdAt' || name === 'updatedAt');
+}
+
 /** The value of a field that the server manages; undefined: none on this write. */
-function serverManagedValue({ name }: Field, { now, userId }: Stamp): unknown {
-  if (name === 'createdAt' || name === 'updatedAt') return isoTime(now);
+function serverManagedValue(field: Field, { now, userId }: Stamp): unknown {
+  if (isTimestamp(field)) return isoTime(now);
+  const { name } = field;
   return name === 'createdById' || name === 'updatedById' ? userId : undefined;
 }
 

@@ -31,6 +31,7 @@ import {
   requiredCounters,
   resultKeys,
   sortByKeyOrder,
+  toEventValues,
   type WriteOperation,
 } from './write-steps.ts';
 
@@ -138,7 +139,7 @@ function planWrite(
     key,
     ...(record && { record: record.values }),
     counters: counters ?? [],
-    event,
+    event: toEventValues(operation, event),
   });
   return { operation, description, prepared, record, plan, event, environment };
 }

@@ -18,6 +18,7 @@ import { planSelection } from '../../query/selection.ts';
 import { requireColumn, requireStorage } from '../../schema/field-parts.ts';
 import { type Collection, listColumnFields as columnsIn, type Field, getField } from '../../schema/registry.ts';
 import { toPlanContext } from '../record-context.ts';
+import { isTimestamp } from './record-input.ts';
 import { findSortFields, getSortColumn } from './sort-columns.ts';
 import type { WriteOperation } from './write-steps.ts';
 
@@ -293,7 +294,8 @@ function keyColumn(collection: Collection, dialect: Dialect): Sql {
 
 /** @param row index into the list of records that is inserted, or -1 for the one record of an update. */
 function valueParam(collection: Collection, name: string, row: number): Param {
-  const storage = requireStorage(getField(collection, name));
-  if (row < 0) return { storage, read: ({ record }) => record[name] };
-  return { storage, read: ({ values }) => (values[row] as Readonly<Record<string, unknown>>)[name] };
+  const field = getField(collection, name);
+  const described = { storage: requireStorage(field), isStamp: isTimestamp(field) };
+  if (row < 0) return { ...described, read: ({ record }) => record[name] };
+  return { ...described, read: ({ values }) => (values[row] as Readonly<Record<string, unknown>>)[name] };
 }

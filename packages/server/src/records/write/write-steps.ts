@@ -115,7 +115,10 @@ export async function commitAlone(
   const { database, changes, sendWrite } = context;
   const bound = bind(database.dialect, statement, environment);
   const { name: resource, table } = collection;
-  if (sendWrite) return sendWrite({ resource, table, verb, statement: bound, event });
+  if (sendWrite) {
+    const stamps = statement.params.flatMap(({ isStamp }, index) => (isStamp ? [index] : []));
+    return sendWrite({ resource, table, verb, statement: bound, stamps, event });
+  }
   const rows = await database.writeOne(bound, [table], { snapshot: getWriteSnapshot(context) });
   if (rows.length > 0) changes.advance();
   return rows;
@@ -290,14 +293,18 @@ export async function finishWrite(
   if (context.tx) context.snapshotVersion.version = version;
 }
 
-/** The event of a write. @param named fields that the client has named. */
+/** The event of a write, without its time. @param named fields that the client has named. */
 export function buildWriteEvent({ context, collection }: WriteOperation, named: readonly string[]): WriteEvent {
   return {
-    at: isoTime(context.clock.now()),
     actor: formatActor(context.caller),
     requestId: context.requestId,
     changed: withoutSecrets(named, collection),
   };
+}
+
+/** The event of a write as its statement is bound to it. */
+export function toEventValues({ context }: WriteOperation, event: WriteEvent): BindEnvironment['event'] {
+  return { at: isoTime(context.clock.now()), ...event };
 }
 
 function withoutSecrets(names: readonly string[], { byName }: Collection): readonly string[] {
