@@ -25,4 +25,4 @@ VOLUME /data
 EXPOSE 4180
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=30s --timeout=10s --start-period=60s CMD ["node", "-e", "fetch('http://127.0.0.1:' + process.env.PORT + '/ready').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
-CMD ["node", "--max-semi-space-size=4", "--v8-pool-size=1", "node_modules/@tablinum/server/bin/tablinum.js", "start"]
+CMD ["node", "--max-semi-space-size=4", "node_modules/@tablinum/server/bin/tablinum.js", "start"]

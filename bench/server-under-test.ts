@@ -13,7 +13,7 @@ export interface Prepared {
 
 export const account = { email: 'bench@example.com', password: 'a long bench password' };
 /** The options of Node with which the `tablinum` command runs. */
-export const commandFlags = ['--max-semi-space-size=4', '--v8-pool-size=1'] as const;
+export const commandFlags = ['--max-semi-space-size=4'] as const;
 const roomy = '100000000/10s';
 
 /** Starts the real server as `npm start` does, with authentication and limiter in the path. */

@@ -7,14 +7,10 @@ const web = fileURLToPath(new URL('../packages/web', import.meta.url));
 const address = `http://127.0.0.1:${process.env['PORT'] ?? 4180}`;
 
 const children: ChildProcess[] = [
-  spawn(
-    'node',
-    ['--watch', '--max-semi-space-size=4', '--v8-pool-size=1', 'packages/server/bin/tablinum.js', 'start'],
-    {
-      cwd: root,
-      stdio: 'inherit',
-    },
-  ),
+  spawn('node', ['--watch', '--max-semi-space-size=4', 'packages/server/bin/tablinum.js', 'start'], {
+    cwd: root,
+    stdio: 'inherit',
+  }),
   spawn('vite', [], { cwd: web, stdio: 'inherit', env: { ...process.env, TABLINUM_URL: address } }),
 ];
 console.log('The web interface with hot reload: http://127.0.0.1:4181/');

@@ -102,7 +102,7 @@ describe('deploy/', () => {
     const text = page('deploy/tablinum.service');
     requireSettings(readAssignments(text, /^Environment=/));
     expect(text).toMatch(
-      /^ExecStart=\S+\/node --max-semi-space-size=4 --v8-pool-size=1 \S+\/@tablinum\/server\/bin\/tablinum.js start$/m,
+      /^ExecStart=\S+\/node --max-semi-space-size=4 \S+\/@tablinum\/server\/bin\/tablinum.js start$/m,
     );
     if (!isInstalled('systemd-analyze')) return context.skip('systemd-analyze is not installed');
     const path = join(folder, 'tablinum.service');

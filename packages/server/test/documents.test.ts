@@ -46,8 +46,8 @@ test('the README names only existing commands', () => {
   expect(named.filter((name) => !(name in scripts))).toEqual([]);
 });
 
-test('every way to start a server limits the young generation and the threads of V8, and the arenas of malloc', () => {
-  const flags = ['--max-semi-space-size=4', '--v8-pool-size=1'];
+test('every way to start a server limits the young generation of V8, and the arenas of malloc', () => {
+  const flags = ['--max-semi-space-size=4'];
   const joined = flags.join(' ');
   const quoted = (mark: string): string => flags.map((each) => `${mark}${each}${mark}`).join(', ');
   const { scripts } = JSON.parse(page('package.json')) as { scripts: Record<string, string> };

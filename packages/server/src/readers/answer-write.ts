@@ -28,9 +28,11 @@ export async function writeRecord(
   collection: Collection,
 ): Promise<AnsweredResult | null> {
   if (received && !(received.isComplete && isUtf8(received.bytes))) return null;
-  const body = received ? parseBody(received.bytes.toString('utf8')) : undefined;
+  const text = received?.bytes.toString('utf8') ?? '';
+  if (text.trimStart().startsWith('[')) return null; // several records
+  const body = parseBody(text);
   const request = readRecordRequest(route, query, body, false);
-  if (request.dryRun || Array.isArray(body)) return null;
+  if (request.dryRun) return null;
   requireGrant(context, collection, route.action);
   const write = (writing: RecordContext): Promise<WriteResult> => {
     if (route.action === 'create') return createWithNested(writing, collection, request, body);

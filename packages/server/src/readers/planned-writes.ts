@@ -1,21 +1,21 @@
 /** Which writes a reader plans. The functions that plan them are loaded with the first one. */
 import type { IncomingMessage } from 'node:http';
 import type { Collection } from '../schema/registry.ts';
-import { isShortBody } from './short-body.ts';
 
 /** A write was executed, but its reply cannot be built. The request must not be handed over, because it would be executed again. */
 export class ExecutedWriteFailed extends Error {}
 
 /** With these headers, a write needs more than its own statement, or its body has to be decoded. */
 const excludedHeaders = ['idempotency-key', 'if-match', 'transfer-encoding', 'content-encoding'] as const;
+/** Longer bodies are not parsed here: the heap of a reader is limited. */
+const maxPlannedBody = 16 * 1024;
 const jsonType = /^application\/json(?:; ?charset=utf-8)?$/i;
 
 /** Whether a POST may be a write that is planned here: it has a credential, and a short body of JSON or none. */
-export function isShortWrite(request: IncomingMessage): boolean {
-  const { headers } = request;
+export function isShortWrite({ headers }: IncomingMessage): boolean {
   if (headers.authorization === undefined || excludedHeaders.some((name) => headers[name] !== undefined)) return false;
-  const hasNoBody = (headers['content-length'] ?? '0') === '0';
-  return hasNoBody || (isShortBody(request) && jsonType.test(headers['content-type'] ?? ''));
+  const length = Number(headers['content-length'] ?? '0');
+  return length === 0 || (length <= maxPlannedBody && jsonType.test(headers['content-type'] ?? ''));
 }
 
 /**
