@@ -99,13 +99,9 @@ export class ReaderAnswers {
    * @param received the body of a write; null without one.
    * @throws ExecutedWriteFailed
    */
-  async answer(
-    request: IncomingMessage,
-    named: RecordRoute,
-    received: ShortBody | null,
-  ): Promise<AnsweredRequest | null> {
+  answer(request: IncomingMessage, named: RecordRoute, received: ShortBody | null): Promise<AnsweredRequest | null> {
     const application = this.#parts.findApplication((request.headers['x-app'] as string | undefined) ?? 'main');
-    if (!application) return null;
+    if (!application) return Promise.resolve(null);
     // A write is executed by the main thread, so the application waits for it before it is closed. A read is not interrupted.
     return named.writes
       ? application.run(() => this.#answerIn(application, request, named, received))

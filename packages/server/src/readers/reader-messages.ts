@@ -62,7 +62,7 @@ export interface ForwardedWrite extends SentWrite {
 export interface WriteOutcome {
   readonly id: number;
   /** The rows of its statement, which is durable; null: nothing was written. */
-  readonly rows: readonly Row[] | null;
+  readonly rows: Row[] | null;
 }
 
 /** The successful requests of one application that a reader has answered. */

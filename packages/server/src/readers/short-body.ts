@@ -9,7 +9,7 @@ export interface ShortBody {
 }
 
 /** The maximum length of a short body, in bytes. */
-export const maxShortBody = 64 * 1024;
+const maxShortBody = 64 * 1024;
 /** Before the time limit of the main thread begins, which gets the rest of slower bodies. */
 const patienceMilliseconds = 5000;
 

@@ -33,7 +33,7 @@ export class WriteSender {
     for (const { id, rows } of outcomes) {
       const write = this.#waiting.get(id);
       this.#waiting.delete(id);
-      if (rows) write?.resolve([...rows]);
+      if (rows) write?.resolve(rows);
       else write?.reject(new DatabaseFault('other', 'the main thread has not executed the write'));
     }
   }

@@ -70,6 +70,7 @@ describeEngines('values of records in filters', (engine) => {
       [{ code: '$found.0.code' }, ['plain']],
       [{ $and: [{ code: '$found.0.code' }, { id: { $gte: '$found.0.id' } }] }, ['plain']],
       [{ code: variable }, ['admin']],
+      [{ code: '$found.0.code', number: null }, ['plain']],
     ] as const) {
       const { status, body } = await batch(filter);
       expect(status, JSON.stringify(body)).toBe(200);

@@ -84,7 +84,7 @@ export class BatchResults {
 function requireComparable(reference: string, value: unknown, isInList: boolean): unknown {
   const parts = Array.isArray(value) && !isInList ? (value as unknown[]) : [value];
   const shown = `"${reference.slice(0, 80)}" in "filter"`;
-  if (parts.some((part) => Array.isArray(part) || (isObject(part) && !(part instanceof JsonNumber))))
+  if (parts.some((part) => Array.isArray(part) || isObject(part)))
     throw new ApiError('BODY_INVALID', `${shown} stands for an object. Refer to a value, or to a list of values.`);
   if (!isInList && parseVariable(value) !== null)
     throw new ApiError(

@@ -44,7 +44,7 @@ export function executeSentWrite(
       const rows = await transaction.run({ text: statement.text, values });
       const [row] = rows;
       if (row === undefined) return rows;
-      if (verb !== 'destroyed') requireShortReply(row);
+      if (verb !== 'destroyed') requirePlannable(row);
       const keys = [String(row[COLUMN.key])];
       await changes.append(transaction, { name: `${resource}.${verb}`, resource, keys, ...event, by: null }, at);
       return rows;
@@ -54,7 +54,7 @@ export function executeSentWrite(
 }
 
 /** @throws NotForPlanning for a row that violates the row filter of the caller's role, and for a long reply. */
-function requireShortReply(row: Row): void {
+function requirePlannable(row: Row): void {
   if (!row[COLUMN.passes]) throw new NotForPlanning('the record violates the row filter');
   if (String(row[COLUMN.object]).length > maxReply) throw new NotForPlanning('the reply is too long');
 }

@@ -75,9 +75,10 @@ export function toImportRow(plan: ImportPlan, source: SourceRow, readCell: Colum
 
 /** The refusal of a row with a value to the right of the last column, such as a CSV row with a comma in a text without quotation marks. */
 function findSurplus({ width }: ImportPlan, { cells }: SourceRow): RowRefusal | null {
-  const index = cells.findIndex((cell, position) => position >= width && (cell ?? '') !== '');
+  if (cells.length <= width) return null;
+  const index = cells.slice(width).findIndex((cell) => (cell ?? '') !== '');
   if (index < 0) return null;
-  const reason = `The row has a value in cell ${index + 1}, but the file has ${width} columns. A text that contains the delimiter needs quotation marks, and a column needs a name in the first row.`;
+  const reason = `The row has a value in cell ${width + index + 1}, but the file has ${width} columns. A text that contains the delimiter needs quotation marks, and a column needs a name in the first row.`;
   return { field: null, reason };
 }
 
