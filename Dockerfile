@@ -17,7 +17,7 @@ COPY --from=build --chown=10001:10001 /image/data /data
 # A volume for BACKUP_DIR gets the owner of this empty folder.
 COPY --from=build --chown=10001:10001 /image/data /backups
 # Less memory for what lives long, at no measurable cost: see docs/operations.md, Limits.
-ENV MALLOC_ARENA_MAX=2
+ENV MALLOC_ARENA_MAX=2 MALLOC_TRIM_THRESHOLD_=131072
 ENV HOST=0.0.0.0 PORT=4180 DATA_DIR=/data PATH=/app/node_modules/.bin:/usr/bin
 WORKDIR /app
 USER tablinum

@@ -25,6 +25,7 @@ export async function startServer(
   const env = {
     NODE_OPTIONS: commandFlags.join(' '),
     MALLOC_ARENA_MAX: '2',
+    MALLOC_TRIM_THRESHOLD_: '131072',
     DATA_DIR: dataDir,
     APP_KEY: 'bench bench bench bench bench bench bench bench',
     INIT_ROOT_EMAIL: account.email,

@@ -24,7 +24,7 @@ const renameSources = (text: string): string => text.replaceAll(sourceName, "$1'
 
 const readJson = (path: string): PackageJson => JSON.parse(readFileSync(path, 'utf8')) as PackageJson;
 
-const program = `#!/usr/bin/env -S MALLOC_ARENA_MAX=2 node --max-semi-space-size=4
+const program = `#!/usr/bin/env -S MALLOC_ARENA_MAX=2 MALLOC_TRIM_THRESHOLD_=131072 node --max-semi-space-size=4
 import { enableCompileCache } from 'node:module';
 
 enableCompileCache();

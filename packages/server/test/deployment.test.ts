@@ -11,7 +11,7 @@ import { isInstalled, prepareNginx } from './support/nginx.ts';
 
 const page = (path: string): string => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
 /** Variables of other programs, next to those of the server. */
-const otherVariables = ['PATH', 'MALLOC_ARENA_MAX'];
+const otherVariables = ['PATH', 'MALLOC_ARENA_MAX', 'MALLOC_TRIM_THRESHOLD_'];
 const fileNames = settings.flatMap(({ name, secret }) => (secret ? [name, `${name}_FILE`] : [name]));
 
 /** Requires that each variable exists, and that the server accepts the values. Files of secrets are not read. */

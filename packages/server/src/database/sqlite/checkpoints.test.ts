@@ -7,8 +7,11 @@ import { DatabaseFault, type Row } from '../database.ts';
 import { type CheckpointMode, Checkpoints } from './checkpoints.ts';
 
 const bounds = {
-  statements: 10,
-  blockingBytes: 1000,
+  pages: 20,
+  firstStatements: 10,
+  minStatements: 5,
+  maxStatements: 30,
+  blockingPages: 100,
   maxLogBytes: 2000,
   firstRetryMilliseconds: 1,
   maxRetryMilliseconds: 4,
@@ -39,15 +42,66 @@ afterEach(() => {
 });
 const last = (): Problem | null | undefined => reported.at(-1);
 
-test('a checkpoint runs after a number of statements, and delays writes only if the log is long', async () => {
+/** Counts writes, and waits until the checkpoint that they cause has ended. */
+async function write(statements: number): Promise<void> {
+  const before = reported.length;
+  checkpoints.countWrites(statements);
+  await expect.poll(() => reported.length).toBe(before + 1);
+}
+
+test('a checkpoint runs after a number of statements, and only delays writes if the log is long', async () => {
   checkpoints.countWrites(10);
   expect(modes).toEqual([]);
-  checkpoints.countWrites(1);
-  await expect.poll(() => reported).toEqual([null]);
-  truncateSync(log, 1001);
-  checkpoints.countWrites(11);
-  await expect.poll(() => modes).toEqual(['PASSIVE', 'RESTART']);
+  result = [0, 11, 11];
+  await write(1);
+  expect(modes).toEqual(['PASSIVE']);
+  truncateSync(log, 1_000_000); // the size of the file does not matter: SQLite writes it again from the beginning
+  result = [0, 100, 100];
+  await write(31);
+  expect(modes).toEqual(['PASSIVE', 'PASSIVE']);
+  result = [0, 101, 101];
+  await write(31);
+  expect(modes.slice(2)).toEqual(['PASSIVE', 'RESTART']);
+  result = [0, 90, 90];
+  await write(31);
+  expect(modes.slice(4)).toEqual(['PASSIVE']);
   expect(checkpoints.refusal).toBeNull();
+});
+
+test('the number of statements between two checkpoints depends on the pages that they write', async () => {
+  result = [0, 22, 22];
+  await write(11); // two pages each: ten statements write twenty pages
+  checkpoints.countWrites(10);
+  expect(modes).toHaveLength(1);
+  result = [0, 33, 33];
+  await write(1); // one page each
+  checkpoints.countWrites(20);
+  expect(modes).toHaveLength(2);
+  result = [0, 4, 4]; // the log was reset
+  await write(1); // at most thirty statements
+  checkpoints.countWrites(30);
+  expect(modes).toHaveLength(3);
+  result = [0, 90, 90];
+  await write(1);
+  checkpoints.countWrites(7); // 86 pages for 31 statements: seven statements write twenty pages
+  expect(modes).toHaveLength(4);
+  await write(1);
+  expect(modes).toHaveLength(5);
+});
+
+test('a checkpoint runs earlier if the log grows', async () => {
+  result = [0, 1, 1];
+  await write(11);
+  truncateSync(log, 40 * 4096);
+  checkpoints.countWrites(5);
+  expect(modes).toHaveLength(1);
+  truncateSync(log, 40 * 4096 + 1);
+  checkpoints.countWrites(4);
+  expect(modes).toHaveLength(1);
+  await write(1);
+  expect(modes).toHaveLength(2);
+  checkpoints.countWrites(30);
+  expect(modes).toHaveLength(2);
 });
 
 test('a failed checkpoint is reported and retried; beyond the bound, writes are refused until one succeeds', async () => {
@@ -66,7 +120,7 @@ test('a failed checkpoint is reported and retried; beyond the bound, writes are 
 
 test('a log that cannot shrink because of a reader is reported, and no write is refused', async () => {
   truncateSync(log, 5000);
-  result = [1, 5, 0];
+  result = [1, 101, 0];
   checkpoints.countWrites(11);
   await expect.poll(() => last()?.message).toMatch(/another connection holds a read transaction open/);
   expect(last()?.severity).toBe('warning');
