@@ -3,7 +3,7 @@ import { enableCompileCache, flushCompileCache, getCompileCacheDir } from 'node:
 import { dirname } from 'node:path';
 import { loadEnvFile } from 'node:process';
 import { type Config, readConfig } from './base/config.ts';
-import { limitHeapGrowth } from './base/heap-growth.ts';
+import { tuneGarbageCollection } from './base/garbage-collection.ts';
 import { collectWhenIdle } from './base/idle-collection.ts';
 import { ConfigError } from './base/setting.ts';
 import { describeStartFailure } from './base/start-failure.ts';
@@ -23,7 +23,7 @@ const signals = { SIGINT: 2, SIGTERM: 15 } as const;
 const [command = 'start', ...commandArguments] = process.argv.slice(2);
 // What a start loads stays in memory, so collecting during a start would free nothing. `start` sets the limit
 // afterwards.
-if (command !== 'start') limitHeapGrowth();
+if (command !== 'start') tuneGarbageCollection();
 const asksForHelp = commandArguments.length === 1 && ['--help', '-h'].includes(commandArguments[0] ?? '');
 if (asksForHelp) await runHelp(command);
 else if (command === 'start') await start();
@@ -64,7 +64,7 @@ async function start(): Promise<void> {
   if (process.argv.includes('--dry-run')) return printPlan(config);
   const { startServer } = await import('./server.ts');
   const server = await startServer({ config }).catch((error: unknown) => fail(describeStartFailure(error)));
-  limitHeapGrowth();
+  tuneGarbageCollection();
   exitWithServer(server);
   collectWhenIdle();
   flushCompileCache(); // a process that is killed would not write the cache; writing takes 1 ms if nothing is new

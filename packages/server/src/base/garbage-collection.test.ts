@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 /** Keeps about 30 MB in use, leaves garbage that has survived young collections, and prints the largest size of the heap in MB. */
 const program = `
 const [module] = process.argv.slice(1);
-if (module) (await import(module)).limitHeapGrowth();
+if (module) (await import(module)).tuneGarbageCollection();
 const inUse = Array.from({ length: 200_000 }, (_, index) => ({ index, text: 'value ' + index }));
 const queue = [];
 let largest = 0;
@@ -21,7 +21,7 @@ function measureHeap(...args: readonly string[]): number {
 }
 
 test('garbage is collected before the heap has grown to a multiple of the objects in use', () => {
-  const limited = measureHeap(new URL('./heap-growth.ts', import.meta.url).href);
+  const limited = measureHeap(new URL('./garbage-collection.ts', import.meta.url).href);
   expect(limited).toBeLessThan(100);
   expect(measureHeap()).toBeGreaterThan(limited * 1.3);
 });
