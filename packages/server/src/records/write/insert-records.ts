@@ -17,10 +17,10 @@ import {
   applyAfterWrite,
   buildWriteEnvironment,
   buildWriteEvent,
-  canAutocommit,
   commitAlone,
   findLoneStatement,
   finishWrite,
+  isLoneWrite,
   type OpenWrite,
   readBackRows,
   resultKeys,
@@ -44,13 +44,13 @@ interface Insert {
 export async function insertAll(operation: WriteOperation, { records, preparedBodies }: Insert): Promise<Row[]> {
   const { collection } = operation;
   const [first] = records;
-  if (records.length === 1 && first && canAutocommit(operation, first)) {
-    const statement = findLoneStatement(operation, getInsertPlan(operation, first, 1));
-    if (statement) {
+  if (records.length === 1 && first && isLoneWrite(operation, first)) {
+    const lone = findLoneStatement(operation, getInsertPlan(operation, first, 1));
+    if (lone) {
       const event = buildWriteEvent(operation, first.named);
       const parts = { values: [first.values], event: toEventValues(operation, event) };
       const environment = buildWriteEnvironment(operation, parts);
-      const rows = await commitAlone(operation, { statement, verb: 'created', event }, environment);
+      const rows = await commitAlone(operation, { ...lone, verb: 'created', event }, environment);
       if (rows.length === 0) throw new StaleVersion();
       return rows;
     }

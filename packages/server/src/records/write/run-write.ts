@@ -53,8 +53,8 @@ export interface WriteDescription {
   readonly comparesStates: boolean;
   /** Whether the reply shows the records as they are afterwards, which the row filter must then match. */
   readonly returnsRecords: boolean;
-  /** Whether the statement may commit by itself, where the engine can write its event with it. */
-  canAutocommit?(record: CheckedRecord | null): boolean;
+  /** Whether the write may consist of its statement and its event, without the other steps. */
+  isLoneWrite?(record: CheckedRecord | null): boolean;
   /** Runs before the statement. @returns what follows for the records written, after their event. */
   cascade?(write: BoundWrite): Promise<CascadeEnd>;
 }
@@ -72,8 +72,7 @@ interface ReadyWrite {
 
 /**
  * Runs a write: hooks, prepare and check before the transaction, all other steps in it. If any step refuses, all of
- * them are undone. On engines that support it, a write of one record that needs none of the other steps commits with
- * its statement.
+ * them are undone. A write of one record that needs none of the other steps only runs its statement, see {@link commitAlone}.
  *
  * @returns the rows written, in the order in which the request names their keys, else by primary key.
  * @throws ApiError the refusals of the steps.
@@ -85,7 +84,7 @@ export async function runWrite(operation: WriteOperation, description: WriteDesc
   const record = await description.check(prepared?.body); // check
   const rows = await translateFaults(operation, prepared && record ? [record] : [], async () => {
     const ready = planWrite(operation, description, prepared, record);
-    return (await tryAutocommit(ready)) ?? (await runSteps(ready));
+    return (await tryAlone(ready)) ?? (await runSteps(ready));
   });
   if (operation.rules?.changesAccess) await operation.context.refresh();
   return rows;
@@ -144,11 +143,11 @@ function planWrite(
   return { operation, description, prepared, record, plan, event, environment };
 }
 
-/** Null if the write cannot commit by itself, or has reached no record: the steps then find out why. */
-async function tryAutocommit(ready: ReadyWrite): Promise<Row[] | null> {
+/** Null if the write needs other steps, or has reached no record: the steps then find out why. */
+async function tryAlone(ready: ReadyWrite): Promise<Row[] | null> {
   const { operation, description, record, plan, event, environment } = ready;
-  const statement = findLoneStatement(operation, plan);
-  if (!statement || !isSingleKey(operation.key) || !description.canAutocommit?.(record)) return null;
-  const rows = await commitAlone(operation, { statement, verb: description.verb, event }, environment);
+  const lone = findLoneStatement(operation, plan);
+  if (!lone || !isSingleKey(operation.key) || !description.isLoneWrite?.(record)) return null;
+  const rows = await commitAlone(operation, { ...lone, verb: description.verb, event }, environment);
   return rows.length > 0 ? rows : null;
 }

@@ -8,7 +8,7 @@ import { type CheckedRecord, checkUpdate } from './record-input.ts';
 import type { WriteDescription } from './run-write.ts';
 import { hashRecordSecrets } from './secrets.ts';
 import { cascadeSoftDelete } from './soft-delete.ts';
-import { canAutocommit, isPlainWrite, type WriteOperation } from './write-steps.ts';
+import { isLoneWrite, isPlainWrite, type WriteOperation } from './write-steps.ts';
 
 /** Update: sets the fields that the body names. */
 export function describeUpdate(operation: WriteOperation, body: unknown): WriteDescription {
@@ -26,7 +26,7 @@ export function describeUpdate(operation: WriteOperation, body: unknown): WriteD
     isHeavy: rules?.heavy === true,
     comparesStates: true,
     returnsRecords: true,
-    canAutocommit: (record) => record !== null && canAutocommit(operation, record),
+    isLoneWrite: (record) => record !== null && isLoneWrite(operation, record),
   };
 }
 
@@ -41,7 +41,7 @@ export function describeDestroy(operation: WriteOperation): WriteDescription {
     isHeavy: rules?.heavy === true,
     comparesStates: true,
     returnsRecords: false,
-    canAutocommit: () => isPlainWrite(operation) && !hasCascades(collection, context.registry),
+    isLoneWrite: () => isPlainWrite(operation) && !hasCascades(collection, context.registry),
     cascade: prepareCascade,
   };
 }

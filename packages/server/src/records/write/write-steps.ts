@@ -84,34 +84,41 @@ export function writeInTransaction(
   return context.database.write(work, { heavy, sharesCommit, snapshot: getWriteSnapshot(context) });
 }
 
-/**
- * The statement of a write that needs no other step than its event: one that commits by itself, or one for the thread that executes the
- * writes of this one. Null if the write needs a transaction here.
- */
-export function findLoneStatement({ context }: WriteOperation, plan: WritePlan): Statement | null {
-  if (context.sendWrite) return plan.readBack ? null : plan.statement;
-  return plan.autocommit;
+/** The statement of a write that needs no other step than its event. */
+export interface LoneStatement {
+  readonly statement: Statement;
+  /** Whether it also writes the event, and commits by itself. */
+  readonly includesEvent: boolean;
+}
+
+/** Null if the write needs other steps in its transaction. */
+export function findLoneStatement(
+  { context }: WriteOperation,
+  { statement, readBack, autocommit }: WritePlan,
+): LoneStatement | null {
+  if (autocommit && !context.sendWrite) return { statement: autocommit, includesEvent: true };
+  return readBack ? null : { statement, includesEvent: false };
 }
 
 /** A write of one record that only consists of its statement and its event. */
-export interface LoneWrite {
-  /** See {@link findLoneStatement}. */
-  readonly statement: Statement;
+export interface LoneWrite extends LoneStatement {
   readonly verb: WriteVerb;
   readonly event: WriteEvent;
 }
 
 /**
- * Runs a write that only consists of its statement and its event.
+ * Runs a write that only consists of its statement and its event: in one statement, in a transaction of two, or in another thread.
  *
  * @param environment of the statement, with the event.
  * @returns the rows of the statement; none if it has reached no record.
+ * @throws ApiError as {@link readBackRows}.
  */
 export async function commitAlone(
-  { context, collection }: WriteOperation,
-  { statement, verb, event }: LoneWrite,
+  operation: WriteOperation,
+  { statement, includesEvent, verb, event }: LoneWrite,
   environment: BindEnvironment,
 ): Promise<Row[]> {
+  const { context, collection } = operation;
   const { database, changes, sendWrite } = context;
   const bound = bind(database.dialect, statement, environment);
   const { name: resource, table } = collection;
@@ -119,9 +126,19 @@ export async function commitAlone(
     const stamps = statement.params.flatMap(({ isStamp }, index) => (isStamp ? [index] : []));
     return sendWrite({ resource, table, verb, statement: bound, stamps, event });
   }
-  const rows = await database.writeOne(bound, [table], { snapshot: getWriteSnapshot(context) });
-  if (rows.length > 0) changes.advance();
-  return rows;
+  if (includesEvent) {
+    const rows = await database.writeOne(bound, [table], { snapshot: getWriteSnapshot(context) });
+    if (rows.length > 0) changes.advance();
+    return rows;
+  }
+  const work = async (transaction: Transaction): Promise<Row[]> => {
+    transaction.touch(table);
+    const rows = await transaction.run(bound);
+    if (verb !== 'destroyed') requirePassingRows(rows, collection);
+    if (rows.length > 0) await finishWrite({ ...operation, transaction }, verb, rows, event.changed);
+    return rows;
+  };
+  return writeInTransaction(operation, work, 'one');
 }
 
 /**
@@ -131,12 +148,13 @@ export async function commitAlone(
  */
 export async function readBackRows(write: OpenWrite, plan: WritePlan, written: readonly Row[]): Promise<Row[]> {
   const rows = plan.readBack ? await readWrittenRows(write, plan.readBack, written) : [...written];
-  if (rows.some((row) => !row[COLUMN.passes]))
-    throw new ApiError(
-      'NO_PERMISSION',
-      `The new values would violate the role's row filter on ${write.collection.name}.`,
-    );
+  requirePassingRows(rows, write.collection);
   return rows;
+}
+
+function requirePassingRows(rows: readonly Row[], { name }: Collection): void {
+  if (rows.every((row) => row[COLUMN.passes])) return;
+  throw new ApiError('NO_PERMISSION', `The new values would violate the role's row filter on ${name}.`);
 }
 
 /**
@@ -321,8 +339,8 @@ export function isPlainWrite({ rules, collection, context }: WriteOperation): bo
   return !rules && !context.tx && !context.hooks && !collection.options.logging;
 }
 
-/** Whether a write of this record can commit with its statement: no key of its own, and no reference to be checked. */
-export function canAutocommit(operation: WriteOperation, record: CheckedRecord): boolean {
+/** Whether a write of this record only needs its statement and its event: no key of its own, and no reference to be checked. */
+export function isLoneWrite(operation: WriteOperation, record: CheckedRecord): boolean {
   const { collection, context } = operation;
   if (!isPlainWrite(operation) || record.named.includes(collection.primaryKey.name)) return false;
   return listColumnFields(collection).every((field) => {
