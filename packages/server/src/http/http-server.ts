@@ -123,7 +123,6 @@ export class HttpServer {
     this.#fastify = Fastify({
       logger: false,
       bodyLimit: limits.bodyBytes,
-      exposeHeadRoutes: false,
       requestTimeout: 0, // an upload may take long: bodies have limits of their own
       keepAliveTimeout: connectionSettings.keepAliveTimeout,
       forceCloseConnections: 'idle',

@@ -103,13 +103,13 @@ const answerUnsubscribe: Answer = async (actions, token, { method }, reply) => {
 };
 
 /** Always an image, so that it tells nothing about tokens. */
-const answerOpen: Answer = async (actions, token, _request, reply) => {
-  await actions?.open(token);
+const answerOpen: Answer = async (actions, token, { method }, reply) => {
+  if (method !== 'HEAD') await actions?.open(token);
   return reply.headers({ ...commonHeaders, 'content-type': 'image/gif' }).send(pixel);
 };
 
-const answerLink: Answer = async (actions, token, _request, reply) => {
-  const address = await actions?.click(token);
+const answerLink: Answer = async (actions, token, { method }, reply) => {
+  const address = await (method === 'HEAD' ? actions?.findAddress(token) : actions?.click(token));
   if (!address) return sendInvalid(reply);
   return reply
     .code(found)

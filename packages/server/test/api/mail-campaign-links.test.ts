@@ -68,6 +68,11 @@ describeEngines('links in campaigns', (engine) => {
     const local = (url: string): string => url.replace(publicUrl, fixture.server.running.url);
     const pixel = local(/<img src="([^"]+)"/.exec(second)![1]!);
     const link = local(/href="([^"]+campaign-link[^"]+)"/.exec(second)![1]!);
+    // Programs that check links, such as scanners of e-mails, send HEAD: it has the same headers and counts nothing.
+    expect((await fetch(pixel, { method: 'HEAD' })).headers.get('content-type')).toBe('image/gif');
+    const checked = await fetch(link, { method: 'HEAD', redirect: 'manual' });
+    expect([checked.status, checked.headers.get('location')]).toEqual([302, 'https://shop.example/a?b=1&c=2']);
+    expect(await fixture.get(counted)).toMatchObject({ opened: 0, clicked: 0 });
     for (let times = 0; times < 2; times += 1) {
       expect((await fetch(pixel)).headers.get('content-type')).toBe('image/gif');
       const reply = await fetch(link, { redirect: 'manual' });

@@ -52,6 +52,11 @@ export class RecipientActions {
     return found?.text ?? null;
   }
 
+  /** The address of a link, for a client that only checks it. Null for an invalid token. */
+  async findAddress(token: string): Promise<string | null> {
+    return (await this.#find(token, 'click'))?.text ?? null;
+  }
+
   async #find(
     token: string,
     purpose: TokenPurpose,
