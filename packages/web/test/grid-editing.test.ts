@@ -34,6 +34,7 @@ describe.skipIf(chromium === null)('editing records', () => {
     await server.data('POST /api/collections:apply', {
       body: [
         { name: 'artists', fields: [{ name: 'name', type: 'string' }] },
+        { name: 'meetings', fields: [{ name: 'at', type: 'datetime' }] },
         {
           name: 'albums',
           options: { paranoid: true },
@@ -160,6 +161,25 @@ describe.skipIf(chromium === null)('editing records', () => {
     await write(3, { price: '15.90' });
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     await expect.poll(async () => album(3)).toMatchObject({ title: 'Album 3', price: '15.90' });
+  });
+
+  test('an edit of the minutes keeps the hour, also in the hour that is repeated in autumn', long, async () => {
+    await server.data('POST /api/meetings:create', { body: { at: '2026-11-01T06:30:00.000Z' } });
+    const readTime = async (): Promise<string> => (await server.data('GET /api/meetings:get?filterByTk=1')).at;
+    const opened = await openPage(browser, server.running.url, { timezoneId: 'America/New_York' });
+    await opened.page.goto(getUrl('/a/main/data/meetings'));
+    await signIn(opened.page);
+    await opened.page.getByRole('gridcell', { name: /Nov 1, 2026, 1:30/ }).dblclick();
+    await opened.page.getByLabel('at', { exact: true }).fill('2026-11-01T01:31:00');
+    await opened.page.keyboard.press('Enter');
+    await expect.poll(readTime).toBe('2026-11-01T06:31:00.000Z');
+    await opened.page.goto(getUrl('/a/main/data/meetings/1'));
+    const input = opened.page.getByLabel('at', { exact: true });
+    await input.fill(''); // as while the minutes are typed anew
+    await input.fill('2026-11-01T01:32:00');
+    await opened.page.getByRole('button', { name: 'Save', exact: true }).click();
+    await expect.poll(readTime).toBe('2026-11-01T06:32:00.000Z');
+    await opened.page.context().close();
   });
 
   test('clearing a field of many records needs explicit confirmation', long, async () => {

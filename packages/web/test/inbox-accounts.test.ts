@@ -207,6 +207,7 @@ describe.skipIf(chromium === null)('mail accounts', () => {
         await server.data('POST /api/emails:saveDraft', { as: 'bob', body: theirs });
         await body().fill('Mine, and more.');
         await text('This draft was changed elsewhere').waitFor();
+        await expect.poll(() => page.getByText('Saving…').count()).toBe(0);
         await expectAccessible(page, 'draft changed elsewhere');
         await page.getByRole('region', { name: 'The other version' }).getByText('Theirs').waitFor();
         await expect.poll(bodyText).toBe('Mine, and more.');
@@ -217,6 +218,7 @@ describe.skipIf(chromium === null)('mail accounts', () => {
         await server.data('POST /api/emails:destroy?force=true', { as: 'bob', body: { ids: [draft.id] } });
         await body().fill('Still mine.');
         await text('This draft no longer exists').waitFor();
+        await expect.poll(() => page.getByText('Saving…').count()).toBe(0);
         await button('Save as a new draft').click();
         await expect.poll(async () => (await mails('folder=drafts'))[0]?.snippet).toBe('Still mine.');
         expect((await mails('folder=drafts'))[0].subject).toMatch(/^Re: /);

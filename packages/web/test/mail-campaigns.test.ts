@@ -82,6 +82,7 @@ describe.skipIf(chromium === null)('campaigns', () => {
       const message = page.getByRole('article', { name: 'Message to cora1@example.net' });
       await message.getByText('News for Cora 1').waitFor();
       await message.frameLocator('iframe').getByText('autumn is here.').waitFor();
+      await page.getByText('The preview does not load remote images.').waitFor();
       await expectAccessible(page, 'the preview of a campaign');
       await shoot('campaign-editor');
       await page.getByRole('checkbox', { name: 'Opened messages' }).check();

@@ -154,6 +154,37 @@ describe.skipIf(chromium === null)('mail rules', () => {
       });
       await page.goto(rulesUrl());
       await expect.poll(() => form.getByLabel('Until').inputValue()).toBe('2027-01-02T09:00');
+    });
+
+    test('the HTML of a reply is kept until the text is changed', long, async () => {
+      const hint = 'This reply also has an HTML version, which is removed if you change the text.';
+      const getVacation = async () => (await server.data('GET /api/accounts/1', { as: 'ann' })).vacation;
+      const vacation = { ...(await getVacation()), html: '<p>I am away.</p>' };
+      await server.data('POST /api/accounts:update?filterByTk=1', { as: 'ann', body: { vacation } });
+      const [rule] = await listRules();
+      const reply = { type: 'reply', subject: null, text: 'Thank you.', html: '<p>Thank you.</p>' };
+      const body = { actions: [reply] };
+      await server.data(`POST /api/mailRules:update?filterByTk=${rule.id}`, { as: 'ann', body });
+      await page.goto(rulesUrl());
+      const form = page.getByRole('form', { name: 'Vacation reply' });
+      await form.getByText(hint).waitFor();
+      await expectAccessible(page, 'vacation reply with HTML');
+      await form.getByRole('textbox', { name: 'Subject' }).fill('Away');
+      await form.getByRole('button', { name: 'Save' }).click();
+      await expect.poll(getVacation).toMatchObject({ subject: 'Away', html: '<p>I am away.</p>' });
+      await form.getByRole('textbox', { name: 'Text' }).fill('I am back soon.');
+      await expect.poll(() => form.getByText(hint).count()).toBe(0);
+      await form.getByRole('button', { name: 'Save' }).click();
+      await expect.poll(getVacation).toMatchObject({ text: 'I am back soon.', html: null });
+      await button('Edit Invoices').click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByText(hint).waitFor();
+      await dialog.getByRole('textbox', { name: 'Text of the reply' }).fill('Thanks.');
+      await expect.poll(() => dialog.getByText(hint).count()).toBe(0);
+      await dialog.getByRole('button', { name: 'Save' }).click();
+      await expect
+        .poll(async () => (await listRules())[0].actions)
+        .toMatchObject([{ type: 'reply', text: 'Thanks.', html: null }]);
       expect([misdeeds.foreign, misdeeds.violations]).toEqual([[], []]);
     });
   });

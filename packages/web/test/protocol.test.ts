@@ -118,6 +118,26 @@ test('texts of inputs are converted to API values', () => {
   expect(parseInputText({ name: 's', type: 'string' }, '')).toEqual({ value: null });
 });
 
+test('an edited time in the hour that is repeated at the end of summer time stays in its half', () => {
+  const zone = process.env['TZ'];
+  process.env['TZ'] = 'America/New_York';
+  try {
+    const at = { name: 'at', type: 'datetime' };
+    const edit = (text: string, previous?: string) => parseInputText(at, text, previous);
+    expect(toInputText(at, '2026-11-01T06:30:00.000Z')).toBe('2026-11-01T01:30:00');
+    expect(edit('2026-11-01T01:31:00', '2026-11-01T06:30:00.000Z')).toEqual({ value: '2026-11-01T06:31:00.000Z' });
+    expect(edit('2026-11-01T01:31:00', '2026-11-01T05:30:00.000Z')).toEqual({ value: '2026-11-01T05:31:00.000Z' });
+    expect(edit('2026-11-01T01:31:00')).toEqual({ value: '2026-11-01T05:31:00.000Z' });
+    expect(edit('2026-07-01T01:31:00', '2026-11-01T06:30:00.000Z')).toEqual({ value: '2026-07-01T05:31:00.000Z' });
+    // 02:30 does not exist on the day when summer time begins.
+    for (const previous of ['2026-03-08T06:30:00.000Z', '2026-03-08T07:30:00.000Z'])
+      expect(edit('2026-03-08T02:30:00', previous)).toEqual({ value: '2026-03-08T07:30:00.000Z' });
+  } finally {
+    if (zone === undefined) delete process.env['TZ'];
+    else process.env['TZ'] = zone;
+  }
+});
+
 test('json values keep all digits, and are plain numbers if a plain number is exact', () => {
   const exact = '{"a":9007199254740993,"b":[0.10000000000000000001,-1e999,{"c":12345678901234567890123}],"d":"1e999"}';
   const field = { name: 'extra', type: 'json' };

@@ -32,7 +32,8 @@ beforeAll(async () => {
       { name: 'others', fields: [{ name: 'name', type: 'string' }] },
       {
         name: 'things',
-        title: 'Things',
+        title: 'Things (*all*)',
+        description: 'What is kept.',
         fields: [
           ...fields,
           { name: 'kind', type: 'select', enum: ['a', 'b'] },
@@ -60,7 +61,7 @@ test('the document of a role has the defined names, types, choices and links, an
   const { collections, forms, rights } = parseRoleDocument(reply.body as unknown as DocumentPart);
   const things = collections.find(({ name }) => name === 'things')!;
   const field = (name: string) => things.fields.find((each) => each.name === name);
-  expect(things.title).toBe('Things');
+  expect(things.title).toBe('Things (*all*)');
   const given = forms.find(({ name }) => name === 'things')!;
   expect(field('passwordField')).toBeUndefined(); // passwords can be set, but are never shown
   expect(field('jsonField')).toBeUndefined();

@@ -115,6 +115,7 @@ function buildPart(subject: Subject, collection: Collection): CollectionPart {
         ? null
         : {
             name,
+            ...(title && { 'x-displayName': title }), // documentation tools show it in place of the name
             ...(tagDescription !== '' && { description: tagDescription }),
             ...(collection.system && { 'x-tablinum-system': true }),
           },

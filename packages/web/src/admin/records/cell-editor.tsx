@@ -72,7 +72,7 @@ function TextEditor({ field, row, typed, save, cancel }: CellEditorProps): React
   const [problem, setProblem] = useState<string | null>(null);
   const runOnce = useRunOnce();
   const end = (move: Move): void => {
-    const parsed = parseInputText(field, text);
+    const parsed = parseInputText(field, text, row.values[field.name]);
     if ('problem' in parsed) setProblem(t.unreadable[parsed.problem]);
     else runOnce(() => (text === initialText ? cancel() : save({ value: parsed.value }, move)));
   };

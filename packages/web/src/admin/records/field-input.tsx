@@ -1,7 +1,7 @@
 /** The input of one field in a form. */
 import { ColorInput, MultiSelect, PasswordInput, Select, Textarea, TextInput } from '@mantine/core';
 import type { Field, Key, RecordValues } from '@tablinum/client';
-import type { ReactNode } from 'react';
+import { type ReactNode, useRef } from 'react';
 import { getTitle } from '../../data/field-names.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { FileInput } from '../files/file-input.tsx';
@@ -97,10 +97,13 @@ function ChoiceInput({ field, value, text, change, shared }: InputProps): ReactN
 }
 
 /** The input of a field whose value is typed. Text that is not a value of the field is kept as {@link InvalidInput}. */
-function TypedInput({ field, text, change, shared }: InputProps): ReactNode {
+function TypedInput({ field, value, text, change, shared }: InputProps): ReactNode {
   const t = useTexts().data.records;
+  const lastValue = useRef<unknown>(null);
   const changeText = (next: string): void => {
-    const parsed = parseInputText(field, next);
+    // The input of a time is empty while one of its parts is typed anew.
+    lastValue.current = value ?? lastValue.current;
+    const parsed = parseInputText(field, next, lastValue.current);
     change('value' in parsed ? parsed.value : new InvalidInput(next));
   };
   const handleChange = (event: { readonly currentTarget: { readonly value: string } }): void =>

@@ -15,15 +15,15 @@ export function toInputText(field: Field, value: unknown): string {
   return String(value);
 }
 
-/** Parses the text of an input. An empty text is null. */
-export function parseInputText(field: Field, text: string): ParsedValue {
+/** Parses the text of an input. An empty text is null. @param previous the value that the text was edited from. */
+export function parseInputText(field: Field, text: string, previous?: unknown): ParsedValue {
   if (text === '') return { value: null };
   if (numberTypes.has(field.type)) return parseNumber(field, text);
   if (['json', 'array'].includes(field.type) || (field.type === 'select' && field.multiple)) return parseJson(text);
   if (field.type === 'boolean') return { value: text === 'true' };
   if (field.type === 'datetime' && !field.dateOnly) {
     const date = new Date(text);
-    return Number.isNaN(date.getTime()) ? { problem: 'moment' } : { value: date.toISOString() };
+    return Number.isNaN(date.getTime()) ? { problem: 'moment' } : { value: keepOffset(date, previous).toISOString() };
   }
   // Phone numbers can be typed with separators; the server only accepts digits.
   if (field.type === 'phone') return { value: text.replace(/[\s().\u2013-]/g, '') || null };
@@ -43,6 +43,18 @@ function parseJson(text: string): ParsedValue {
   } catch {
     return { problem: 'json' };
   }
+}
+
+/**
+ * Clock times repeat when summer time ends, and JavaScript reads them as the earlier moment. The moment with the UTC
+ * offset of the previous value is taken if it has the same clock time, so that an edit of the minutes keeps the hour.
+ */
+function keepOffset(date: Date, previous: unknown): Date {
+  const before = new Date(typeof previous === 'string' ? previous : Number.NaN);
+  if (Number.isNaN(before.getTime())) return date;
+  const minutes = before.getTimezoneOffset() - date.getTimezoneOffset();
+  const moved = new Date(date.getTime() + minutes * 60_000);
+  return toLocalDateTime(moved.toISOString()) === toLocalDateTime(date.toISOString()) ? moved : date;
 }
 
 /** A timestamp in the local time zone, in the format of a datetime-local input. */

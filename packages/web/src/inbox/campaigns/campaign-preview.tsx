@@ -25,6 +25,7 @@ export function CampaignPreviewSection({ preview }: { readonly preview: Campaign
         </List>
       )}
       {messages.length === 0 && <Text c="dimmed">{t.none}</Text>}
+      {messages.some(({ html }) => html !== null) && <Text c="dimmed">{t.noRemoteImages}</Text>}
       {messages.map(({ key, address, subject, text, html }) => (
         <article key={key} className={classes.message} aria-label={t.message(address)}>
           <Text size="sm" c="dimmed" dir="auto">

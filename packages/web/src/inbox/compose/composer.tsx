@@ -152,7 +152,9 @@ interface ComposerHeaderProps {
 /** What kind of message it is, the account that it is sent from, and whether it is saved. */
 function ComposerHeader({ kind, state, accounts, close }: ComposerHeaderProps): ReactNode {
   const t = useInboxTexts().compose;
-  const { saving, accountId } = state;
+  const { saving, conflict, accountId } = state;
+  // Nothing is saved until the user resolves the conflict.
+  const shown = conflict === null ? saving : 'no';
   const sender = accounts.find(({ id }) => id === accountId);
   return (
     <header className={classes.head}>
@@ -163,7 +165,7 @@ function ComposerHeader({ kind, state, accounts, close }: ComposerHeaderProps): 
         )}
       </h2>
       <span className={classes.state} role="status">
-        {saving === 'now' || saving === 'soon' ? t.saving : saving === 'saved' ? t.saved : ''}
+        {shown === 'now' || shown === 'soon' ? t.saving : shown === 'saved' ? t.saved : ''}
       </span>
       <IconButton icon="x" size="md" label={t.close} onClick={close} />
     </header>

@@ -1,10 +1,11 @@
-import { Group, Select, Stack, Text, Textarea, TextInput } from '@mantine/core';
+import { Group, Select, Stack, Text, TextInput } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { type InboxTexts, useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { IconButton } from '../../ui/icon-button.tsx';
 import { type AccountRecord, getMemberName, useMembers } from '../accounts/account-data.ts';
 import { getFolderKey } from '../folders/folder-key.ts';
 import { sortFolders } from '../folders/folder-pane.tsx';
+import { ReplyText } from './reply-text.tsx';
 import { type ActionType, actionTypes, createAction, type RuleAction } from './rule-types.ts';
 
 interface ActionFieldsProps {
@@ -160,15 +161,11 @@ function ReplyFields({ action, index, change, problems }: ActionFieldsProps): Re
         maxLength={500}
         error={problems[`actions.${index}.subject`]}
       />
-      <Textarea
+      <ReplyText
         label={t.replyText}
         description={t.replyHint}
-        value={action.text ?? ''}
-        onChange={(event) => change({ ...action, text: event.currentTarget.value })}
-        autosize
-        minRows={3}
-        maxRows={12}
-        maxLength={20_000}
+        reply={action}
+        change={(part) => change({ ...action, ...part })}
         error={problems[`actions.${index}.text`]}
       />
     </Stack>

@@ -1,4 +1,4 @@
-import { Button, Checkbox, Group, SimpleGrid, Stack, Switch, Textarea, TextInput } from '@mantine/core';
+import { Button, Checkbox, Group, SimpleGrid, Stack, Switch, TextInput } from '@mantine/core';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { FormProblem } from '../../data/problem.tsx';
 import { Section } from '../../data/section.tsx';
@@ -7,6 +7,7 @@ import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { toast } from '../../ui/toasts.tsx';
 import { type AccountRecord, accountKeys } from '../accounts/account-data.ts';
+import { ReplyText } from './reply-text.tsx';
 
 /** The automatic reply of an account while its owner is away. */
 export interface Vacation {
@@ -119,17 +120,7 @@ function VacationMessage({ draft, change, problems }: PartProps): ReactNode {
         maxLength={500}
         error={problems['vacation.subject']}
       />
-      <Textarea
-        label={t.message}
-        value={draft.text}
-        onChange={(event) => change({ text: event.currentTarget.value })}
-        autosize
-        minRows={4}
-        maxRows={14}
-        maxLength={20_000}
-        required
-        error={problems['vacation.text']}
-      />
+      <ReplyText label={t.message} reply={draft} change={change} required error={problems['vacation.text']} />
     </>
   );
 }

@@ -89,6 +89,7 @@ export const mailCampaigns = {
       `${count(n)} ${n === 1 ? 'record' : 'records'} ${reasons[reason] ?? reason}`,
     message: (address: string) => `Message to ${address}`,
     none: 'There is no message to show.',
+    noRemoteImages: 'The preview does not load remote images.',
   },
   steps: {
     test: 'Send me a test',

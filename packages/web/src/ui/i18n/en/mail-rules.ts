@@ -116,6 +116,7 @@ export const mailRules = {
   replyText: 'Text of the reply',
   replyHint:
     'Each sender gets it once a week. Programs and mailing lists get none. {{name}}, {{address}} and {{subject}} stand for those of the message.',
+  replyHtmlHint: 'This reply also has an HTML version, which is removed if you change the text.',
   stop: 'Apply no further rules to messages that match',
   stopShort: 'stop',
   try: 'Try on existing messages',
