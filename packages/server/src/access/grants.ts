@@ -90,7 +90,7 @@ function findByAction(role: Role, resource: string, action: string): Permission 
 function makeGrant(roleName: string, resource: string, action: string, rules: AccessRules): Grant | null {
   const traits = rules.registry.getTraits(resource);
   if (traits.readableWith !== undefined)
-    return makeDependentGrant(decide(roleName, traits.readableWith, 'get', rules), action);
+    return action === 'get' ? makeDependentGrant(roleName, traits.readableWith, traits.deniedWith ?? {}, rules) : null;
   const grant = makeOwnGrant(roleName, resource, action, rules);
   return grant && traits.visibleWith ? limitToVisible(grant, traits.visibleWith, roleName, rules) : grant;
 }
@@ -121,15 +121,32 @@ function makeOwnGrant(roleName: string, resource: string, action: string, rules:
 }
 
 /**
- * The grant on an internal collection whose records are only reached through those of another one. Callers who may get
- * the other record and follow its relation may read them.
- *
- * @param decision about a get of the other collection.
+ * The grant to get records of an internal collection that are only reached through those of another one. Callers who may get the
+ * other record and follow its relation may read them, except for what repeats a denied field of the other record.
  */
-function makeDependentGrant({ by }: Decision, action: string): Grant | null {
-  return action === 'get' && by !== 'nothing'
-    ? { identity: 'content', rows: null, may: (field) => !field.hidden }
-    : null;
+function makeDependentGrant(
+  roleName: string,
+  other: string,
+  deniedWith: NonNullable<SystemTraits['deniedWith']>,
+  rules: AccessRules,
+): Grant | null {
+  const { by, row } = decide(roleName, other, 'get', rules);
+  if (by === 'nothing') return null;
+  const collection = rules.registry.find(other);
+  const grant = row && collection && makeRowGrant(row, collection, 'get');
+  const denied = new Set(
+    Object.keys(deniedWith).filter((name) =>
+      deniedWith[name]?.some((each) => {
+        const field = collection?.byName.get(each);
+        return grant && field && !grant.may(field);
+      }),
+    ),
+  );
+  return {
+    identity: denied.size === 0 ? 'content' : `content without ${[...denied].join()}`,
+    rows: null,
+    may: (field) => !field.hidden && !denied.has(field.name),
+  };
 }
 
 function makeRowGrant(row: Permission, collection: Collection, action: string): Grant {

@@ -30,6 +30,7 @@ const plainTraits: Readonly<Record<Exclude<keyof SystemTraits, 'rules'>, true>> 
   importedOnly: true,
   reservedNames: true,
   readableWith: true,
+  deniedWith: true,
   fullText: true,
   hasUnauditedCascades: true,
   notices: true,

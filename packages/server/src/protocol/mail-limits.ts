@@ -68,4 +68,6 @@ export const mailLimits = {
   undoMilliseconds: 10_000,
   /** Maximum time for which a message can be scheduled in advance. */
   sendAheadMilliseconds: 366 * 86_400_000,
+  /** How far in the past a scheduled time may be: the clocks of clients are not exact. */
+  sendLateMilliseconds: 60_000,
 } as const;

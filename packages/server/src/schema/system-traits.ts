@@ -21,6 +21,11 @@ export interface SystemTraits {
   /** An internal collection that only callers who may get records of this collection can read. */
   readonly readableWith?: string;
   /**
+   * Of a collection with {@link readableWith}: fields that repeat fields of the other collection. A role needs all of these to read
+   * the field.
+   */
+  readonly deniedWith?: Readonly<Record<string, readonly string[]>>;
+  /**
    * The full-text index contains the records: in entries of their own (null), or in those of the records to which this
    * relation refers.
    */

@@ -109,6 +109,29 @@ describeEngines('campaigns', (engine) => {
     expect(inbox).toEqual([]);
   });
 
+  test('a campaign is not scheduled for a time in the past, and a time that has just passed means now', async () => {
+    const id = await fixture.create('past');
+    const before = await fixture.get(id);
+    const toTime = (milliseconds: number): string =>
+      new Date(fixture.delivery.clock.now() + milliseconds).toISOString();
+    for (const at of [toTime(-365 * 86_400_000), toTime(-61_000), toTime(367 * 86_400_000)])
+      await fixture.server.play({
+        name: at,
+        as: 'mia',
+        request: `POST /api/mailCampaigns:schedule?filterByTk=${id}`,
+        body: { at },
+        expect: {
+          status: 422,
+          code: 'VALUE_INVALID',
+          body: { details: { at: expect.stringContaining('must be in the future') } },
+        },
+      });
+    expect(await fixture.get(id)).toEqual(before);
+    const at = toTime(-30_000);
+    expect(await fixture.step(id, 'schedule', { at })).toMatchObject({ status: 'scheduled', scheduledAt: at });
+    await fixture.step(id, 'cancel');
+  });
+
   test('a campaign can be paused, resumed, scheduled and cancelled, and a started one cannot be edited', async () => {
     await fixture.addCustomers('slow', 8);
     const id = await fixture.create('slow', { ratePerMinute: 60 });

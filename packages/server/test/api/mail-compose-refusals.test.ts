@@ -83,6 +83,7 @@ describeEngines('refusals of mail composition', (engine) => {
     ],
     ['invalid base64', 'saveDraft', { account: 1, attachments: [{ content: '***' }] }, invalidValue, 'attachments[0]'],
     ['an invalid time', 'send', { account: 1, to: 'a@b.c', sendAt: 'soon' }, invalidValue, 'sendAt'],
+    ['a time in the past', 'send', { account: 1, to: 'a@b.c', sendAt: '2001-01-01T00:00:00Z' }, invalidValue, 'sendAt'],
     ['another property', 'saveDraft', { account: 1, priority: 'high' }, invalidBody],
     ['a sender that the account does not have', 'saveDraft', { account: 1, from: 'x@y.z' }, invalidValue, 'from'],
     ['headers', 'send', { account: 1, to: 'a@b.c', headers: { Bcc: 'x@y.z' } }, invalidBody],
@@ -107,6 +108,53 @@ describeEngines('refusals of mail composition', (engine) => {
       });
     }
     expect(await readOutbox(server)).toEqual([]);
+  });
+
+  test('the refusal of a text names the characters that it must not contain', async () => {
+    for (const [name, value] of [
+      ['subject', 'a\0b'],
+      ['text', 'a\0b'],
+      ['html', 'a\0b'],
+      ['text', 'a\ud800b'],
+      ['subject', 'a\udc00b'],
+    ] as const)
+      await server.play({
+        name: `${name} ${JSON.stringify(value)}`,
+        request: 'POST /api/emails:saveDraft',
+        as: 'ann',
+        body: { account: 1, [name]: value },
+        expect: {
+          status: 422,
+          code: 'VALUE_INVALID',
+          body: { details: { [name]: expect.stringMatching(/must not contain .*U\+0000,? or a lone surrogate/) } },
+        },
+      });
+    expect(await server.data('GET /api/emails?folder=drafts', { as: 'ann' })).toEqual([]);
+  });
+
+  test('a time in the past is refused, and one that has just passed means now', async () => {
+    const body = (sendAt: number): object => ({
+      account: 1,
+      to: 'cora@example.net',
+      text: 'x',
+      sendAt: new Date(sendAt).toISOString(),
+    });
+    await server.play({
+      name: 'a minute ago',
+      request: 'POST /api/emails:send',
+      as: 'ann',
+      body: body(Date.now() - 65_000),
+      expect: {
+        status: 422,
+        code: 'VALUE_INVALID',
+        body: { details: { sendAt: expect.stringContaining('must be in the future') } },
+      },
+    });
+    expect(await readOutbox(server)).toEqual([]);
+    const now = Date.now();
+    const sent = await server.data('POST /api/emails:send', { as: 'ann', body: body(now - 30_000) });
+    expect(Date.parse(sent.sendAt)).toBeGreaterThanOrEqual(now + 10_000);
+    await server.data('POST /api/emails:cancelSend', { as: 'ann', body: { id: sent.id } });
   });
 
   test('messages of other users cannot be reached by drafts', async () => {

@@ -9,7 +9,6 @@ import {
 } from '../../database/mail/campaign-rows.ts';
 import { ApiError, invalidValues } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
-import { mailLimits } from '../../protocol/mail-limits.ts';
 import { requestByKeys } from '../../protocol/request-normaliser.ts';
 import { getRecord, recordNotFound, requireGrant } from '../../records/read/read-records.ts';
 import { createVisibilityQuery, readVisibleRecords } from '../../records/read/visible-records.ts';
@@ -25,6 +24,7 @@ import { campaignRules } from '../campaigns/campaign-rules.ts';
 import { listVariables } from '../campaigns/campaign-template.ts';
 import { requireCampaignWriter } from '../campaigns/send-campaign.ts';
 import { mailLockKey, storeQueued } from '../compose/write-mail.ts';
+import { isOutsideSendPeriod } from '../delivery/send-period.ts';
 import { findVisibleAccount } from '../visible-account.ts';
 import { type MailData, type MailRequest, readBodyObject } from './mail-request.ts';
 
@@ -133,10 +133,15 @@ export async function runScheduleCampaign(request: MailRequest): Promise<MailDat
   requireStepGrants(request.context, { sends: true });
   const { filterByTk } = request.knownParameters(['filterByTk']);
   const { id, at } = readBodyObject(request, ['id', 'at']);
+  // Before the check of the time: a repeated request may arrive after it.
+  const storedResult = await request.findStoredResult();
+  if (storedResult) return storedResult;
   const scheduledAt = canonicalDatetime(at);
   const now = request.context.clock.now();
-  if (scheduledAt === null || Date.parse(scheduledAt) > now + mailLimits.sendAheadMilliseconds)
-    throw invalidValues({ at: 'Give a date and time within a year in ISO 8601, such as 2026-12-01T08:00:00Z.' });
+  if (scheduledAt === null || isOutsideSendPeriod(scheduledAt, now))
+    throw invalidValues({
+      at: `Give a date and time in ISO 8601, such as ${isoTime(now + 86_400_000)}. It must be in the future, within a year.`,
+    });
   return runStep(request, filterByTk ?? id, {
     from: ['draft', 'scheduled'],
     activity: 'scheduled',

@@ -9,6 +9,7 @@ import type { RecordContext } from '../../records/record-context.ts';
 import { type Collection, getField } from '../../schema/registry.ts';
 import type { MailStore } from '../mail-store.ts';
 import { cleanFilename } from '../parse/attachment-name.ts';
+import { addReadableHeaders, lacksSomeHeaders } from '../readable-content.ts';
 import { rasterTypes } from '../remote-images.ts';
 import { bodyRemoteError } from '../store/body-remote.ts';
 import { requireEmailGrant, requireFullReadAccess } from './mail-access.ts';
@@ -38,12 +39,8 @@ export async function runGetEmail(request: MailRequest): Promise<MailData | Mail
 export async function readWholeEmail(context: RecordContext, key: number): Promise<MailData> {
   const { emails } = requireEmailGrant(context, 'get');
   const appends = listReadablePaths(context, 'emails', emailPaths);
-  const { data, counter } = await getRecord(
-    context,
-    emails,
-    normaliseRequest('get', { filterByTk: key, appends }, false),
-  );
-  return transformResult({ data, counter }, mergeContent);
+  const read = await getRecord(context, emails, normaliseRequest('get', { filterByTk: key, appends }, false));
+  return transformResult(await completeHeaders(context, 'emails', read), mergeContent);
 }
 
 /** `conversations:get`: a conversation with its e-mails, the oldest first. */
@@ -176,7 +173,18 @@ async function getWithRelations(
     ? recordRequest()
     : recordRequest({ ...given, appends: listReadablePaths(context, resource, paths) });
   const { data, counter } = await getRecord(context, collection, request);
-  return { data, counter };
+  return isSelective ? { data, counter } : completeHeaders(context, resource, { data, counter });
+}
+
+async function completeHeaders(
+  context: RecordContext,
+  resource: string,
+  { data, counter }: { readonly data: string; readonly counter: number },
+): Promise<MailData> {
+  if (!lacksSomeHeaders(context)) return { data, counter };
+  const record = parseExactJson(data) as JsonRecord;
+  const isChanged = await addReadableHeaders(context, resource, record);
+  return { data: isChanged ? JSON.stringify(record) : data, counter };
 }
 
 function listReadablePaths(context: RecordContext, resource: string, paths: readonly string[]): string[] {

@@ -25,6 +25,7 @@ import {
 } from '../compose/write-mail.ts';
 import { chooseReplySender } from '../delivery/identities.ts';
 import { cancelSending, retrySending } from '../delivery/send-decisions.ts';
+import { isOutsideSendPeriod } from '../delivery/send-period.ts';
 import type { MailStore } from '../mail-store.ts';
 import { accountDeletedError } from '../store/account-deleted.ts';
 import { bodyRemoteError } from '../store/body-remote.ts';
@@ -44,11 +45,12 @@ export async function runSend(request: MailRequest): Promise<MailData> {
   const { account, id, sendAt, followUpAt = null, signature = false, ...rest } = readBodyObject(request, names);
   requireBooleans({ signature });
   const key = parseEmailKey(filterByTk, id);
-  const sendTime = parseSendTime(sendAt, context.clock.now());
   const written = parseMailInput(rest);
   requireWritable(context, 'create', signature === true ? { ...rest, text: null } : rest);
   const storedResult = await request.findStoredResult();
   if (storedResult) return storedResult;
+  // After the lookup: a repeated request may arrive when its time has passed.
+  const sendTime = parseSendTime(sendAt, context.clock.now());
   const base = await loadDraftBase(request, key, account);
   if (key !== null) await requireReadableMessage(context, key);
   const signed = signature === true ? await signMail(context, base, written) : written;
@@ -89,9 +91,11 @@ export async function runReply(request: MailRequest, kind: ReplyKind): Promise<M
     throw invalidValues({ followUpAt: 'A draft has no reminder. Leave it out, and set it when the message is sent.' });
   if (asAttachment === true) requireFullReadAccess(context, 'get');
   const key = requireEmailKey(filterByTk, id);
-  const sendTime = parseSendTime(sendAt, context.clock.now());
   const { text = null, html = null, ...written } = parseMailInput(rest);
   requireWritable(context, 'create', signature === true ? { ...rest, text: null } : rest);
+  const storedResult = await request.findStoredResult();
+  if (storedResult) return storedResult;
+  const sendTime = parseSendTime(sendAt, context.clock.now());
   const original = await loadOriginal(request, key);
   const account = await findVisibleAccount(context, String(original.accountId));
   const addresses = await readAccountAddresses(context.database, null, account.id);
@@ -174,7 +178,10 @@ function parseSendTime(input: unknown, now: number): string {
   if (canonical === null)
     throw invalidValues({ sendAt: 'Give a date and time in ISO 8601, such as 2026-11-20T09:30:00Z.' });
   const time = Date.parse(canonical);
-  if (time > now + mailLimits.sendAheadMilliseconds) throw invalidValues({ sendAt: 'Give a time within a year.' });
+  if (isOutsideSendPeriod(canonical, now))
+    throw invalidValues({
+      sendAt: `Give a time such as ${isoTime(now + 86_400_000)}. It must be in the future, within a year. Without "sendAt", the message is sent now.`,
+    });
   return isoTime(Math.max(time, earliest));
 }
 

@@ -2,6 +2,7 @@ import { ApiError } from '../../protocol/api-error.ts';
 import { normaliseRequest } from '../../protocol/request-normaliser.ts';
 import { getRecord } from '../../records/read/read-records.ts';
 import { findOneClickUrl, type ListMessage, unsubscribeFields } from '../list-unsubscribe.ts';
+import { withAllHeaders } from '../readable-content.ts';
 import { requireEmailKey } from './email-keys.ts';
 import { requireEmailGrant } from './mail-access.ts';
 import { type MailData, type MailRequest, readBodyObject } from './mail-request.ts';
@@ -16,7 +17,7 @@ export async function runUnsubscribe(request: MailRequest): Promise<MailData> {
   const { filterByTk } = request.knownParameters(['filterByTk'], false);
   const key = requireEmailKey(filterByTk, readBodyObject(request, ['id'])['id']);
   const read = normaliseRequest('get', { filterByTk: key, ...unsubscribeFields }, false);
-  const { data } = await getRecord(context, emails, read);
+  const { data } = await getRecord(withAllHeaders(context), emails, read);
   const url = findOneClickUrl(JSON.parse(data) as ListMessage);
   if (url === null)
     throw new ApiError('UNSUBSCRIBE_FAILED', 'The e-mail offers no unsubscription with one click. Use its own link.');

@@ -2,6 +2,7 @@
 import { decide } from '../../access/grants.ts';
 import { ApiError } from '../../protocol/api-error.ts';
 import type { RecordContext } from '../../records/record-context.ts';
+import { findMirroredField } from '../collections/header-fields.ts';
 import type { RuleAction } from './rule-actions.ts';
 import type { RuleCondition } from './rule-conditions.ts';
 
@@ -52,8 +53,8 @@ const grantsByAction: Readonly<Record<RuleAction['type'], readonly NeededGrant[]
 
 /** What the role of a context lacks for a rule; null where it lacks nothing. */
 export function findRuleRefusal(context: RecordContext, { conditions, actions }: RuleContent): RuleRefusal | null {
-  for (const [index, { field }] of conditions.entries()) {
-    const reason = findMissingGrant(context, ['emails', 'get', fieldsByCondition[field]]);
+  for (const [index, condition] of conditions.entries()) {
+    const reason = findMissingGrant(context, ['emails', 'get', listReadFields(condition)]);
     if (reason !== null) return { path: `conditions.${index}.field`, reason };
   }
   for (const [index, { type }] of actions.entries()) {
@@ -75,6 +76,13 @@ export function requireRulePermissions(context: RecordContext, content: RuleCont
   throw new ApiError('FIELD_DENIED', `A rule cannot do more than its author is permitted to do. ${path}: ${reason}`, {
     details: { [path]: reason },
   });
+}
+
+/** The fields of e-mails that a condition reveals. */
+function listReadFields(condition: RuleCondition): readonly string[] {
+  const fields = fieldsByCondition[condition.field];
+  const mirrored = condition.field === 'header' ? findMirroredField(condition.header) : null;
+  return mirrored === null ? fields : [...fields, mirrored];
 }
 
 function findMissingGrant(context: RecordContext, [resource, action, fields]: NeededGrant): string | null {

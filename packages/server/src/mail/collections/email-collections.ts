@@ -4,6 +4,7 @@ import { shortenMessageIds } from '../../database/mail/email-rows.ts';
 import type { SystemField } from '../../schema/system-collections.ts';
 import { attachmentRules, emailRules } from '../rules/email-rules.ts';
 import { conversationRules } from '../team/conversation-rules.ts';
+import { mirroredFields } from './header-fields.ts';
 import {
   accountField,
   commonTraits,
@@ -88,6 +89,7 @@ export const conversations: IndexedSystemCollection = {
 /** Texts and headers of e-mails. */
 export const mailContents = defineInternalCollection(contentCollection, 'Texts and headers of e-mails', {
   readableWith: 'emails',
+  deniedWith: { headers: mirroredFields },
   // Read by the blob sweep, and to find the e-mail of given message bytes.
   indexes: [{ fields: ['accountId', 'rawSha256'] }],
   fields: [

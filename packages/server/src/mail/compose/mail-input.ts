@@ -108,7 +108,8 @@ function parseSubject(input: unknown, details: Details): string | undefined {
     text.isWellFormed()
   )
     return text;
-  details['subject'] = `Give one line of at most ${subjectLength} characters.`;
+  details['subject'] =
+    `Give one line of at most ${subjectLength} characters. It must not contain control characters such as U+0000, or a lone surrogate.`;
   return undefined;
 }
 
@@ -116,7 +117,7 @@ function parseText(input: unknown, name: string, maxLength: number, details: Det
   if (input === undefined || input === null) return input;
   if (typeof input === 'string' && input.length <= maxLength && !input.includes('\0') && input.isWellFormed())
     return input;
-  details[name] = `Give a text of at most ${maxLength} characters.`;
+  details[name] = `Give a text of at most ${maxLength} characters. It must not contain U+0000 or a lone surrogate.`;
   return undefined;
 }
 
