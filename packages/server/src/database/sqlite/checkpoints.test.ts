@@ -12,14 +12,17 @@ const bounds = {
   minStatements: 5,
   maxStatements: 30,
   blockingPages: 100,
+  minBlockingPages: 40,
   maxLogBytes: 2000,
   firstRetryMilliseconds: 1,
   maxRetryMilliseconds: 4,
+  heldBackMilliseconds: 400,
 };
 let folder: string;
 let log: string;
 let result: Row | Error;
 let modes: CheckpointMode[];
+let freeBytes: number;
 let reported: (Problem | null)[];
 let checkpoints: Checkpoints;
 
@@ -27,14 +30,14 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'tablinum-log-'));
   log = join(folder, 'log');
   writeFileSync(log, '');
-  [result, modes, reported] = [[0, 0, 0], [], []];
+  [result, modes, reported, freeBytes] = [[0, 0, 0], [], [], Number.MAX_SAFE_INTEGER];
   const run = async (mode: CheckpointMode): Promise<Row> => {
     modes.push(mode);
     if (result instanceof Error) throw result;
     return result;
   };
   const report = (problem: Problem | null): void => void reported.push(problem);
-  checkpoints = new Checkpoints({ logPath: log, run, report, bounds });
+  checkpoints = new Checkpoints({ logPath: log, run, report, readFreeBytes: () => freeBytes, bounds });
 });
 afterEach(() => {
   checkpoints.close();
@@ -55,7 +58,7 @@ test('a checkpoint runs after a number of statements, and only delays writes if 
   result = [0, 11, 11];
   await write(1);
   expect(modes).toEqual(['PASSIVE']);
-  truncateSync(log, 1_000_000); // the size of the file does not matter: SQLite writes it again from the beginning
+  truncateSync(log, 125 * 4096); // a little more than the largest log: SQLite writes it again from its beginning
   result = [0, 100, 100];
   await write(31);
   expect(modes).toEqual(['PASSIVE', 'PASSIVE']);
@@ -104,6 +107,41 @@ test('a checkpoint runs earlier if the log grows', async () => {
   expect(modes).toHaveLength(2);
 });
 
+test('the file of the log is emptied if it is much larger than the largest log', async () => {
+  truncateSync(log, 125 * 4096 + 1);
+  result = [0, 101, 101];
+  await write(11);
+  expect(modes).toEqual(['PASSIVE', 'TRUNCATE']);
+});
+
+test('on a nearly full disk, the log is reset earlier', async () => {
+  freeBytes = 200 * 4096;
+  result = [0, 50, 50];
+  await write(11);
+  result = [0, 51, 51];
+  await write(31);
+  expect(modes).toEqual(['PASSIVE', 'PASSIVE', 'RESTART']);
+  freeBytes = 0;
+  result = [0, 40, 40];
+  await write(31);
+  result = [0, 41, 41];
+  await write(31);
+  expect(modes.slice(3)).toEqual(['PASSIVE', 'PASSIVE', 'RESTART']);
+});
+
+test('if a write fails because of the disk, the log is emptied, and again if that fails', async () => {
+  result = new DatabaseFault('disk', 'database or disk is full');
+  checkpoints.makeRoom();
+  checkpoints.makeRoom();
+  await expect.poll(() => modes.length).toBeGreaterThan(2);
+  expect(modes).not.toContain('TRUNCATE');
+  result = [0, 1, 1];
+  await expect.poll(() => last()).toBeNull();
+  expect(modes.slice(-2)).toEqual(['PASSIVE', 'TRUNCATE']);
+  await write(31);
+  expect(modes.at(-1)).toBe('PASSIVE');
+});
+
 test('a failed checkpoint is reported and retried; beyond the bound, writes are refused until one succeeds', async () => {
   result = new DatabaseFault('disk', 'disk I/O error');
   checkpoints.countWrites(11);
@@ -122,6 +160,8 @@ test('a log that cannot shrink because of a reader is reported, and no write is 
   truncateSync(log, 5000);
   result = [1, 101, 0];
   checkpoints.countWrites(11);
+  await expect.poll(() => modes.length).toBeGreaterThan(3);
+  expect(reported).toEqual([]); // a long read of this server may hold it back
   await expect.poll(() => last()?.message).toMatch(/another connection holds a read transaction open/);
   expect(last()?.severity).toBe('warning');
   checkpoints.countWrites(11);

@@ -1,16 +1,20 @@
-import { statSync } from 'node:fs';
+import { statfsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { HealthReporter } from '../../base/server-health.ts';
 import { DatabaseFault, type Row } from '../database.ts';
 
-export type CheckpointMode = 'PASSIVE' | 'RESTART';
+/** PASSIVE blocks nothing. RESTART lets SQLite write the log from its beginning, TRUNCATE also empties its file. */
+export type CheckpointMode = 'PASSIVE' | 'RESTART' | 'TRUNCATE';
 
 export interface CheckpointParts {
   readonly logPath: string;
   /**
-   * Runs `PRAGMA wal_checkpoint`; a RESTART while no write runs. Its row: busy, pages of the log, pages carried over.
+   * Runs `PRAGMA wal_checkpoint`; a RESTART or TRUNCATE while no write runs. Its row: busy, pages of the log, pages carried over.
    */
   readonly run: (mode: CheckpointMode) => Promise<Row | undefined>;
   readonly report: HealthReporter;
+  /** The free space of the disk. Default: that of the file system with the log. */
+  readonly readFreeBytes?: () => number;
   /** Other bounds, for tests. */
   readonly bounds?: Partial<CheckpointBounds>;
 }
@@ -25,12 +29,15 @@ interface CheckpointBounds {
   readonly firstStatements: number;
   readonly minStatements: number;
   readonly maxStatements: number;
-  /** If the log has more pages than this, a checkpoint blocks writes, so that the log can be reset. */
+  /** If the log has more pages than this, a checkpoint blocks writes, so that the log can be reset. Fewer if the disk is nearly full. */
   readonly blockingPages: number;
+  readonly minBlockingPages: number;
   /** From this log size on writes are refused while checkpoints fail. */
   readonly maxLogBytes: number;
   readonly firstRetryMilliseconds: number;
   readonly maxRetryMilliseconds: number;
+  /** A reset that other connections prevent for longer than this is reported. Reads of this server end before. */
+  readonly heldBackMilliseconds: number;
 }
 
 const pageBytes = 4096;
@@ -41,10 +48,14 @@ const defaultBounds: CheckpointBounds = {
   minStatements: 100,
   maxStatements: 16_000,
   blockingPages: 65_536,
+  minBlockingPages: 1024,
   maxLogBytes: 1024 * 1024 * 1024,
   firstRetryMilliseconds: 1000,
   maxRetryMilliseconds: 30_000,
+  heldBackMilliseconds: 10_000,
 };
+/** How much larger than the largest log a file may be before it is emptied. Until then, it is cheaper to write it again. */
+const maxFileShare = 1.25;
 
 /**
  * Runs checkpoints, which carry the write-ahead log over into the database file.
@@ -52,6 +63,9 @@ const defaultBounds: CheckpointBounds = {
  * If a checkpoint fails (the disk is full or broken), nothing is lost and writes continue, but the log grows. The failure is
  * reported and the checkpoint retried with growing waits. Past a bound, writes are refused until a checkpoint succeeds; reads continue.
  * A restart loses nothing, but the server does not start before the log can be carried over.
+ *
+ * If a write fails because the disk is full, the log is reset and its file is emptied: if the database file has free pages, there is
+ * room again. On a small disk, the log is reset before it uses more than a quarter of the free space.
  *
  * A log that another program's open read transaction holds back is only reported: the disk works, and a backup may take
  * a while.
@@ -71,7 +85,12 @@ export class Checkpoints {
   /** Milliseconds until the next try; 0 while checkpoints succeed. */
   #wait = 0;
   #timer: NodeJS.Timeout | null = null;
-  #heldBack = false;
+  /** Since when other connections prevent a reset, in performance.now() terms; null: nothing prevents it. */
+  #heldBackSince: number | null = null;
+  /** The disk is full, so the log must be reset, however short it is. */
+  #mustReset = false;
+  #triedAt = Number.NEGATIVE_INFINITY;
+  #blockingPages: number;
   #refusal: DatabaseFault | null = null;
   #closed = false;
 
@@ -79,6 +98,7 @@ export class Checkpoints {
     this.#parts = parts;
     this.#bounds = { ...defaultBounds, ...parts.bounds };
     this.#interval = this.#bounds.firstStatements;
+    this.#blockingPages = this.#bounds.blockingPages;
   }
 
   /** Why writes are refused now, or null. */
@@ -97,12 +117,19 @@ export class Checkpoints {
     }
   }
 
+  /** Called after a write has failed because of the disk: a reset of the log may free space. */
+  makeRoom(): void {
+    this.#mustReset = true;
+    if (this.#running || this.#closed || this.#timer) return;
+    if (performance.now() - this.#triedAt > this.#bounds.firstRetryMilliseconds) this.#begin();
+    else this.#retryLater();
+  }
+
   /** Statements that write more than the last ones: the file of the log grows, unless it was larger before. */
   #hasGrown(): boolean {
-    const { minStatements, pages } = this.#bounds;
-    if (this.#statements < this.#seenStatements + minStatements) return false;
+    if (this.#statements < this.#seenStatements + this.#bounds.minStatements) return false;
     this.#seenStatements = this.#statements;
-    return this.#logBytes() > this.#seenBytes + 2 * pages * pageBytes;
+    return this.#logBytes() > this.#seenBytes + 2 * this.#pages * pageBytes;
   }
 
   close(): void {
@@ -121,10 +148,12 @@ export class Checkpoints {
   async #try(): Promise<void> {
     const statements = this.#statements;
     this.#statements = this.#seenStatements = 0;
-    this.#seenBytes = this.#logBytes();
+    this.#triedAt = performance.now();
     try {
+      this.#limitToDisk();
+      this.#seenBytes = this.#logBytes();
       this.#planNext(statements, await this.#parts.run('PASSIVE'));
-      if (this.#logPages <= this.#bounds.blockingPages) this.#succeeded();
+      if (this.#logPages <= this.#blockingPages && !this.#mustReset) this.#succeeded();
       else await this.#reset();
     } catch (error) {
       // Ending the thread by closing is not a failure.
@@ -132,42 +161,62 @@ export class Checkpoints {
     }
   }
 
+  #limitToDisk(): void {
+    const { blockingPages, minBlockingPages } = this.#bounds;
+    const share = Math.floor(this.#readFreeBytes() / pageBytes / 4);
+    this.#blockingPages = Math.min(Math.max(share, minBlockingPages), blockingPages);
+  }
+
+  #readFreeBytes(): number {
+    if (this.#parts.readFreeBytes) return this.#parts.readFreeBytes();
+    const { bavail, bsize } = statfsSync(dirname(this.#parts.logPath));
+    return bavail * bsize;
+  }
+
+  /** The pages to be written until the next checkpoint. */
+  get #pages(): number {
+    return Math.min(this.#bounds.pages, Math.ceil(this.#blockingPages / 4));
+  }
+
   #planNext(statements: number, row: Row | undefined): void {
-    const { pages, minStatements, maxStatements } = this.#bounds;
+    const { minStatements, maxStatements } = this.#bounds;
     const logPages = Number(row?.[1] ?? 0);
     const written = logPages >= this.#logPages ? logPages - this.#logPages : logPages;
-    const interval = Math.round((statements * pages) / Math.max(written, 1));
+    const interval = Math.round((statements * this.#pages) / Math.max(written, 1));
     this.#interval = Math.min(Math.max(interval, minStatements), maxStatements);
     this.#logPages = logPages;
   }
 
   /** Blocks writes only for the pages that were written since the checkpoint before it. */
   async #reset(): Promise<void> {
-    const row = await this.#parts.run('RESTART');
+    const isLarge = this.#logBytes() > this.#blockingPages * pageBytes * maxFileShare;
+    const row = await this.#parts.run(isLarge || this.#mustReset ? 'TRUNCATE' : 'RESTART');
     if (row?.[0] === 1) {
       this.#handleHeldBack();
       return;
     }
     this.#logPages = 0;
+    this.#seenBytes = this.#logBytes();
+    this.#mustReset = false;
     this.#succeeded();
   }
 
   #succeeded(): void {
     this.#wait = 0;
-    this.#heldBack = false;
+    this.#heldBackSince = null;
     this.#refusal = null;
     this.#parts.report(null);
   }
 
-  /** The first time it may be a long read of this server; the second time it is another program. */
+  /** A long read of this server ends soon; a longer one is another program's. */
   #handleHeldBack(): void {
-    if (this.#heldBack)
+    this.#heldBackSince ??= this.#triedAt;
+    if (performance.now() - this.#heldBackSince > this.#bounds.heldBackMilliseconds)
       this.#parts.report({
         severity: 'warning',
         message:
           'The write-ahead log cannot be reset and grows, because another connection holds a read transaction open. End that program.',
       });
-    this.#heldBack = true;
     this.#retryLater();
   }
 
@@ -184,7 +233,7 @@ export class Checkpoints {
 
   /** @param cause of a failure that just happened; null: the log has only grown since. */
   #bound(cause: unknown): void {
-    if (cause === null && (this.#refusal || this.#heldBack)) return;
+    if (cause === null && (this.#refusal || this.#heldBackSince !== null)) return;
     const why = cause === null ? null : String((cause as Error).message ?? cause);
     if (this.#logBytes() <= this.#bounds.maxLogBytes) {
       if (why !== null)

@@ -43,6 +43,8 @@ const loopMilliseconds = 3;
 const longStatementMilliseconds = 10_000;
 /** How long an unused read transaction stays open. */
 const idleReadMilliseconds = 20;
+/** How long a checkpoint that blocks writes waits for readers. If it is too short, the checkpoint is repeated later. */
+const resetMilliseconds = 100;
 /** How long closing waits for a running transaction. A longer one is rolled back; it was never acknowledged. */
 const closeMilliseconds = 1000;
 /** A successful write ends the reported problem this long after the last failure. */
@@ -293,7 +295,10 @@ export class SqliteDatabase implements Database {
       if (this.#failedAt !== null) this.#noteSuccess(this.#failedAt);
       return result;
     } catch (error) {
-      if (error instanceof DatabaseFault && error.kind === 'disk') this.#reportFault(error);
+      if (error instanceof DatabaseFault && error.kind === 'disk') {
+        this.#reportFault(error);
+        this.#checkpoints.makeRoom();
+      }
       throw error;
     } finally {
       processCounters.writesQueued -= 1;
@@ -360,16 +365,18 @@ export class SqliteDatabase implements Database {
     }
   }
 
-  /** A RESTART checkpoint waits for readers, so that the log can be reset; it holds the queue while it runs. */
+  /** A checkpoint that resets the log waits for readers, and holds the queue while it runs. So it only waits briefly. */
   async #checkpoint(mode: CheckpointMode): Promise<Row | undefined> {
-    const statement = { text: `PRAGMA wal_checkpoint(${mode})`, values: [] };
-    const run = (): Promise<Row[][]> => this.#checkpointer.run({ kind: 'run', statement });
-    const runExclusively = (): Promise<Row[][]> => {
+    const run = (text: string): Promise<Row[][]> =>
+      this.#checkpointer.run({ kind: 'run', statement: { text, values: [] } });
+    const checkpoint = `PRAGMA wal_checkpoint(${mode})`;
+    if (mode === 'PASSIVE') return (await run(checkpoint))[0]?.[0];
+    await run(`PRAGMA busy_timeout=${resetMilliseconds}`);
+    const [rows] = await this.#queue.run(() => {
       this.#group.commit();
-      return run();
-    };
-    const [rows] = await (mode === 'PASSIVE' ? run() : this.#queue.run(runExclusively));
-    return rows![0];
+      return run(checkpoint);
+    });
+    return rows?.[0];
   }
 }
 
