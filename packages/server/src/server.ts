@@ -172,6 +172,7 @@ async function openApplications(
     endSharing: readers ? (application) => readers.endSharing(application) : undefined,
     backups: {
       source: toBackupSource(config),
+      appKeys: [config.appKey, config.appKeyPrevious].filter((each) => each !== null),
       folder: backupsFolder(config),
       settings: () => runtime.current.backups,
       health,

@@ -35,6 +35,7 @@ import {
 import {
   type ChainCheckpoint,
   type ChainReport,
+  chainNames,
   extendChain,
   type NewEntry,
   type OpenChain,
@@ -72,7 +73,6 @@ const pruneEntries = 1000;
 const adminActionBatchSize = 200;
 const keyBatchSize = 200;
 const maxUsedEndpoints = 10;
-const chains: readonly ChainName[] = ['acts', 'refusals'];
 
 /** The audit journal of one application. */
 export class AuditJournal {
@@ -167,7 +167,7 @@ export class AuditJournal {
   async #verifyChains(): Promise<ChainReport> {
     const store = await this.openFlushedStore();
     const reports: ChainReport[] = [];
-    for (const chain of chains) reports.push(await this.#verifyOneChain(store, chain));
+    for (const chain of chainNames) reports.push(await this.#verifyOneChain(store, chain));
     return mergeReports(reports);
   }
 
@@ -316,7 +316,7 @@ export class AuditJournal {
     if (now - this.#prunedAt < pruneIntervalMilliseconds && this.#entriesSincePrune < pruneEntries) return;
     this.#prunedAt = now;
     this.#entriesSincePrune = 0;
-    for (const chain of chains) await this.#prune(chain, now);
+    for (const chain of chainNames) await this.#prune(chain, now);
     await this.#deleteUnusedKeys();
   }
 

@@ -13,6 +13,7 @@ import {
   readHighest,
   writeChainEnds,
 } from '../database/audit-rows.ts';
+import { auditLockKey, createAuditTables } from '../database/audit-tables.ts';
 import type { Database, Transaction } from '../database/database.ts';
 import { type ChainSigner, computeEntryHash, emptyEnds, makeBrokenHash } from './hash-chain.ts';
 
@@ -21,6 +22,7 @@ export type NewEntry = AuditContent & { readonly source: string | null };
 
 /** Entries that are verified at once: about 2 ms. */
 const pageSize = 500;
+export const chainNames: readonly ChainName[] = ['acts', 'refusals'];
 /** Entries pruned in one transaction. */
 export const pruneBatchSize = 5000;
 
@@ -109,6 +111,21 @@ export async function pruneChain(
   const movedAnchor = { ...ends, anchorPlace: last.place, anchorHash: last.hash };
   await writeChainEnds(journal, transaction, chain, signer.sign(chain, movedAnchor));
   return count;
+}
+
+/** Signs the chains of a copied application under its own name. An end that was tampered with keeps its invalid signature. */
+export async function signCopiedChains(journal: Database, original: ChainSigner, copy: ChainSigner): Promise<void> {
+  await createAuditTables(journal);
+  await journal.write(
+    async (transaction) => {
+      for (const chain of chainNames) {
+        const ends = await readChainEnds(journal, chain, transaction);
+        if (!ends || !original.isEndValid(chain, ends) || !original.isAnchorValid(chain, ends)) continue;
+        await writeChainEnds(journal, transaction, chain, copy.sign(chain, ends));
+      }
+    },
+    { lockKey: auditLockKey },
+  );
 }
 
 /** The result of verifying every entry of a chain. */

@@ -218,6 +218,7 @@ describeEngines('backups', (engine) => {
       expect([401, 403]).toContain(refused.status);
     }
     expect(await server.data('GET /api/apiKeys:list', asCopy)).toEqual([]);
+    expect(await server.data('GET /api/audit:verify', asCopy)).toMatchObject({ valid: true, firstBroken: null });
     expect(await server.data('GET /api/things:list?sort=n', asCopy)).toHaveLength(4);
     await server.data('POST /api/things:create', { ...asCopy, body: { n: 100 } });
     expect(await readShop()).toEqual([1, 2, 3, 4]);

@@ -49,6 +49,8 @@ export interface BackupsParts {
   readonly applications: Applications;
   readonly stores: ApplicationStores;
   readonly source: BackupSource;
+  /** The current APP_KEY, then the previous one. */
+  readonly appKeys: readonly string[];
   readonly storage: BackupStorage;
   readonly logger: Logger;
   readonly report: HealthReporter;

@@ -1,4 +1,6 @@
 import type { BackupApplication } from '../../database/backup-manifest.ts';
+import { signCopiedChains } from '../../journal/chain.ts';
+import { ChainSigner } from '../../journal/hash-chain.ts';
 import type { Requester } from '../application-list.ts';
 import type { RestoreSteps } from './backup-entry.ts';
 import type { Backups, RunningJob } from './backups.ts';
@@ -35,6 +37,7 @@ export async function restoreApplication(
     const location = await backups.storage.locate(id, job.entry.id);
     const request = { ...location, application: application.name, store, identities, isCopy };
     await backups.runTask({ kind: 'createStore', request });
+    if (isCopy) await signJournal(backups, store, { original: application.name, copy: name });
     const { displayName, options } = application;
     const restored = { name, displayName: isCopy ? null : displayName, options, store, mustBeNew: isCopy };
     let kept: string | null = null;
@@ -50,6 +53,20 @@ export async function restoreApplication(
   } catch (error) {
     if (!(await applications.isStoreListed(store))) await removeStore(backups, store).catch(() => {});
     throw error;
+  }
+}
+
+/** The signatures of the audit journal contain the name of the application. */
+async function signJournal(
+  { parts: { stores, appKeys } }: Backups,
+  store: string,
+  names: { readonly original: string; readonly copy: string },
+): Promise<void> {
+  const journal = (await stores.openJournal(store)) ?? (await stores.open(store, false));
+  try {
+    await signCopiedChains(journal, new ChainSigner(names.original, appKeys), new ChainSigner(names.copy, appKeys));
+  } finally {
+    await journal.close();
   }
 }
 

@@ -9,12 +9,13 @@ import type { ApplicationStores } from '../application-stores.ts';
 import type { Applications } from '../applications.ts';
 import { BackupSchedule } from './backup-schedule.ts';
 import { BackupStorage } from './backup-storage.ts';
-import { Backups } from './backups.ts';
+import { Backups, type BackupsParts } from './backups.ts';
 
 export interface ServerBackupsParts {
   readonly applications: Applications;
   readonly stores: ApplicationStores;
   readonly source: BackupSource;
+  readonly appKeys: BackupsParts['appKeys'];
   /** The folder for backups. Backups for a bucket are also made there first. */
   readonly folder: string;
   /** Returns the current settings, which may change. */
