@@ -115,7 +115,7 @@ function buildPart(subject: Subject, collection: Collection): CollectionPart {
         ? null
         : {
             name,
-            ...(title && { 'x-displayName': title }), // documentation tools show it in place of the name
+            ...(title && { 'x-tablinum-title': title }), // the description is Markdown
             ...(tagDescription !== '' && { description: tagDescription }),
             ...(collection.system && { 'x-tablinum-system': true }),
           },

@@ -7,7 +7,7 @@ export interface DocumentPart {
   readonly tags?: readonly {
     readonly name: string;
     /** The title of the collection. The description of a tag is Markdown, and also contains that of the collection. */
-    readonly 'x-displayName'?: string;
+    readonly 'x-tablinum-title'?: string;
     /** A system collection. */
     readonly 'x-tablinum-system'?: boolean;
   }[];
@@ -62,7 +62,7 @@ export function parseRoleDocument(document: DocumentPart): RoleDocument {
     const required = schemas[`${name}.create`]?.required ?? [];
     const fields = Object.entries(all).map(([field, schema]) => buildField(field, schema, required.includes(field)));
     const tag = tags.find((each) => each.name === name);
-    const title = tag?.['x-displayName'] ?? null;
+    const title = tag?.['x-tablinum-title'] ?? null;
     const options = { paranoid: rights.may(name, 'restore'), logging: rights.may(name, 'history') };
     const system = tag?.['x-tablinum-system'] === true;
     return { name, title, description: null, fields: linkForeignKeys(fields), options, ...(system && { system }) };
