@@ -22,7 +22,7 @@ let folder: string;
 let log: string;
 let result: Row | Error;
 let modes: CheckpointMode[];
-let freeBytes: number;
+let freeBytes: number | null;
 let reported: (Problem | null)[];
 let checkpoints: Checkpoints;
 
@@ -36,8 +36,12 @@ beforeEach(() => {
     if (result instanceof Error) throw result;
     return result;
   };
+  const readFreeBytes = (): number => {
+    if (freeBytes === null) throw new Error('statfs is not supported');
+    return freeBytes;
+  };
   const report = (problem: Problem | null): void => void reported.push(problem);
-  checkpoints = new Checkpoints({ logPath: log, run, report, readFreeBytes: () => freeBytes, bounds });
+  checkpoints = new Checkpoints({ logPath: log, run, report, readFreeBytes, bounds });
 });
 afterEach(() => {
   checkpoints.close();
@@ -127,6 +131,15 @@ test('on a nearly full disk, the log is reset earlier', async () => {
   result = [0, 41, 41];
   await write(31);
   expect(modes.slice(3)).toEqual(['PASSIVE', 'PASSIVE', 'RESTART']);
+});
+
+test('without a known free space, the usual bound applies', async () => {
+  freeBytes = null;
+  result = [0, 100, 100];
+  await write(11);
+  result = [0, 101, 101];
+  await write(31);
+  expect(modes).toEqual(['PASSIVE', 'PASSIVE', 'RESTART']);
 });
 
 test('if a write fails because of the disk, the log is emptied, and again if that fails', async () => {

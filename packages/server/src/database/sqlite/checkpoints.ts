@@ -163,8 +163,12 @@ export class Checkpoints {
 
   #limitToDisk(): void {
     const { blockingPages, minBlockingPages } = this.#bounds;
-    const share = Math.floor(this.#readFreeBytes() / pageBytes / 4);
-    this.#blockingPages = Math.min(Math.max(share, minBlockingPages), blockingPages);
+    try {
+      const share = Math.floor(this.#readFreeBytes() / pageBytes / 4);
+      this.#blockingPages = Math.min(Math.max(share, minBlockingPages), blockingPages);
+    } catch {
+      this.#blockingPages = blockingPages; // a file system that does not tell its free space
+    }
   }
 
   #readFreeBytes(): number {
