@@ -175,7 +175,7 @@ describe.skipIf(chromium === null)('editing records', () => {
     await expect.poll(readTime).toBe('2026-11-01T06:31:00.000Z');
     await opened.page.goto(getUrl('/a/main/data/meetings/1'));
     const input = opened.page.getByLabel('at', { exact: true });
-    await input.fill(''); // as while the minutes are typed anew
+    await input.fill(''); // as while the minutes are typed again
     await input.fill('2026-11-01T01:32:00');
     await opened.page.getByRole('button', { name: 'Save', exact: true }).click();
     await expect.poll(readTime).toBe('2026-11-01T06:32:00.000Z');

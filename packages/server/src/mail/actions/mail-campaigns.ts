@@ -133,20 +133,20 @@ export async function runScheduleCampaign(request: MailRequest): Promise<MailDat
   requireStepGrants(request.context, { sends: true });
   const { filterByTk } = request.knownParameters(['filterByTk']);
   const { id, at } = readBodyObject(request, ['id', 'at']);
-  // Before the check of the time: a repeated request may arrive after it.
-  const storedResult = await request.findStoredResult();
-  if (storedResult) return storedResult;
   const scheduledAt = canonicalDatetime(at);
-  const now = request.context.clock.now();
-  if (scheduledAt === null || isOutsideSendPeriod(scheduledAt, now))
-    throw invalidValues({
-      at: `Give a date and time in ISO 8601, such as ${isoTime(now + 86_400_000)}. It must be in the future, within a year.`,
-    });
   return runStep(request, filterByTk ?? id, {
     from: ['draft', 'scheduled'],
     activity: 'scheduled',
     sends: true,
-    change: () => ({ status: 'scheduled', scheduledAt, problem: null }),
+    // Checked here, because a request that is repeated with its Idempotency-Key may arrive when the time has passed.
+    change: () => {
+      const now = request.context.clock.now();
+      if (scheduledAt === null || isOutsideSendPeriod(scheduledAt, now))
+        throw invalidValues({
+          at: `Give a date and time in ISO 8601, such as ${isoTime(now + 86_400_000)}. It must be in the future, within a year.`,
+        });
+      return { status: 'scheduled', scheduledAt, problem: null };
+    },
   });
 }
 

@@ -93,11 +93,11 @@ export async function runReply(request: MailRequest, kind: ReplyKind): Promise<M
   const key = requireEmailKey(filterByTk, id);
   const { text = null, html = null, ...written } = parseMailInput(rest);
   requireWritable(context, 'create', signature === true ? { ...rest, text: null } : rest);
+  const original = await loadOriginal(request, key);
+  const account = await findVisibleAccount(context, String(original.accountId));
   const storedResult = await request.findStoredResult();
   if (storedResult) return storedResult;
   const sendTime = parseSendTime(sendAt, context.clock.now());
-  const original = await loadOriginal(request, key);
-  const account = await findVisibleAccount(context, String(original.accountId));
   const addresses = await readAccountAddresses(context.database, null, account.id);
   if (!addresses) throw accountDeletedError();
   const own = new Set([account.address, ...addresses.aliases].map((each) => each.toLowerCase()));

@@ -13,10 +13,6 @@ const fieldByHeader: ReadonlyMap<string, string> = new Map([
   ['x-original-to', 'to'],
   ['envelope-to', 'to'],
   ['cc', 'cc'],
-  ['bcc', 'content'],
-  ['reply-to', 'content'],
-  ['in-reply-to', 'content'],
-  ['references', 'content'],
   ['subject', 'subject'],
   ['thread-topic', 'subject'], // Outlook repeats the subject in it
   ['message-id', 'messageId'],

@@ -101,7 +101,7 @@ function TypedInput({ field, value, text, change, shared }: InputProps): ReactNo
   const t = useTexts().data.records;
   const lastValue = useRef<unknown>(null);
   const changeText = (next: string): void => {
-    // The input of a time is empty while one of its parts is typed anew.
+    // The input of a time is empty while one of its parts is typed again.
     lastValue.current = value ?? lastValue.current;
     const parsed = parseInputText(field, next, lastValue.current);
     change('value' in parsed ? parsed.value : new InvalidInput(next));
