@@ -15,7 +15,7 @@ import { StoredSettings } from './applications/stored-settings.ts';
 import { backupsFolder, toBackupSource } from './base/backup-config.ts';
 import { type Clock, systemClock } from './base/clock.ts';
 import { ConcurrencyLimiter } from './base/concurrency-limiter.ts';
-import type { Config } from './base/config.ts';
+import { type Config, listAppKeys } from './base/config.ts';
 import { CachingDnsResolver, type DnsResolver } from './base/dns-resolver.ts';
 import { type Logger, makeLogger } from './base/logger.ts';
 import { MailSecrets } from './base/mail-secrets.ts';
@@ -172,7 +172,7 @@ async function openApplications(
     endSharing: readers ? (application) => readers.endSharing(application) : undefined,
     backups: {
       source: toBackupSource(config),
-      appKeys: [config.appKey, config.appKeyPrevious].filter((each) => each !== null),
+      appKeys: listAppKeys(config),
       folder: backupsFolder(config),
       settings: () => runtime.current.backups,
       health,
@@ -374,12 +374,8 @@ async function stopServing(http: HttpServer, mailer: SystemMailer): Promise<void
 const stopTimeoutMilliseconds = 4000;
 const minMailMilliseconds = 500;
 
-function createStoredSettings(
-  main: Application,
-  runtime: RuntimeSettings,
-  { appKey, appKeyPrevious }: Config,
-): StoredSettings {
-  return new StoredSettings({ main, runtime, appKeys: appKeyPrevious === null ? [appKey] : [appKey, appKeyPrevious] });
+function createStoredSettings(main: Application, runtime: RuntimeSettings, config: Config): StoredSettings {
+  return new StoredSettings({ main, runtime, appKeys: listAppKeys(config) });
 }
 
 /** Read from the settings for each request, because they may change. */

@@ -2,9 +2,11 @@
  * One application: database, registry, access table, credentials and event log. Input: a verified caller. Output: a
  * {@link RecordContext} for the operations.
  */
+
 import type { BlobStore } from '../base/blob-store.ts';
 import { type Clock, isoTime } from '../base/clock.ts';
 import { ConcurrencyLimiter } from '../base/concurrency-limiter.ts';
+import { listAppKeys } from '../base/config.ts';
 import type { Logger } from '../base/logger.ts';
 import { SecretCipher } from '../base/secret-cipher.ts';
 import type { ServerHealth } from '../base/server-health.ts';
@@ -400,8 +402,8 @@ export class Application {
     this.#searchIndexes.wake();
   }
 
-  #createWebhooks({ name, database, clock, logger, outbound, appKey, appKeyPrevious }: ApplicationParts): Webhooks {
-    const secretCipher = new SecretCipher(appKeyPrevious === null ? [appKey] : [appKey, appKeyPrevious]);
+  #createWebhooks({ name, database, clock, logger, outbound, ...keys }: ApplicationParts): Webhooks {
+    const secretCipher = new SecretCipher(listAppKeys(keys));
     return new Webhooks({
       application: name,
       database,
@@ -422,7 +424,6 @@ export class Application {
 }
 
 function createJournal(parts: ApplicationParts): AuditJournal {
-  const { name, appKey, appKeyPrevious, openJournal: openStore, audit: retention } = parts;
-  const signer = new ChainSigner(name, appKeyPrevious === null ? [appKey] : [appKey, appKeyPrevious]);
-  return new AuditJournal({ ...parts, openStore, signer, retention });
+  const signer = new ChainSigner(parts.name, listAppKeys(parts));
+  return new AuditJournal({ ...parts, openStore: parts.openJournal, signer, retention: parts.audit });
 }

@@ -277,3 +277,8 @@ function publicUrl(text: string | null): string | null {
     throw new ConfigError('PUBLIC_URL must look like https://data.example.com.');
   return url.href.replace(/\/+$/, '');
 }
+
+/** The current APP_KEY, then the previous one during a rotation. */
+export function listAppKeys({ appKey, appKeyPrevious }: Pick<Config, 'appKey' | 'appKeyPrevious'>): readonly string[] {
+  return appKeyPrevious === null ? [appKey] : [appKey, appKeyPrevious];
+}

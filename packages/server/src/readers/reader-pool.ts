@@ -6,7 +6,7 @@ import { availableParallelism } from 'node:os';
 import { type Application, mainApplicationName } from '../applications/application.ts';
 import type { Applications } from '../applications/applications.ts';
 import { readTraits } from '../applications/system-definitions.ts';
-import type { Config } from '../base/config.ts';
+import { type Config, listAppKeys } from '../base/config.ts';
 import type { Logger } from '../base/logger.ts';
 import type { HealthReporter } from '../base/server-health.ts';
 import type { StoreSharing } from '../database/shared-store.ts';
@@ -118,9 +118,8 @@ export class ReaderPool implements ReaderCount {
   }
 
   async #begin(http: HttpServer, applications: Applications): Promise<void> {
-    const { appKey, appKeyPrevious, corsOrigins, trustedProxies, dataDir, slowRequestMilliseconds, tracing } =
-      this.#parts.config;
-    const { extensions } = this.#parts;
+    const { config, extensions } = this.#parts;
+    const { corsOrigins, trustedProxies, dataDir, slowRequestMilliseconds, tracing } = config;
     this.#applications = applications;
     this.#http = http;
     this.#listener = await HandOverListener.open(dataDir, (socket) => http.takeOver(socket));
@@ -129,7 +128,7 @@ export class ReaderPool implements ReaderCount {
       host: address,
       port,
       handOverPath: this.#listener.path,
-      appKeys: appKeyPrevious === null ? [appKey] : [appKey, appKeyPrevious],
+      appKeys: listAppKeys(config),
       corsOrigins,
       isBehindProxies: trustedProxies !== null,
       windows: this.windows,
