@@ -9,11 +9,17 @@ import {
   bindFixed,
   createBindEnvironment,
   type Database,
-  type Statement,
+  type ImmediateTransaction,
   type Transaction,
 } from '../database/database.ts';
 import type { PublishedPayload } from '../database/delivery-rows.ts';
-import { compileEventInsert, type EventName, type EventParams, insertEvents } from '../database/event-insert.ts';
+import {
+  compileEventInsert,
+  type EventInsert,
+  type EventName,
+  type EventParams,
+  insertEvents,
+} from '../database/event-insert.ts';
 import type { EventLogStore, LoggedEvent, PruneOptions } from '../database/event-log-store.ts';
 import { splitPosition, startPosition } from '../database/event-position.ts';
 import { type BindEnvironment, listValue, value } from '../database/sql.ts';
@@ -47,11 +53,11 @@ export class ChangeLog {
   readonly #database: Database;
   readonly #store: EventLogStore;
   readonly #onAdminAction: () => void;
-  readonly #eventInserts = new LruMap<Statement>({
+  readonly #eventInserts = new LruMap<EventInsert>({
     entries: 1000,
     bytes: 1024 * 1024,
     keyLength: 500,
-    sizeOf: ({ text }) => text.length,
+    sizeOf: ({ plain }) => 2 * plain.text.length,
   });
   readonly #listeners = new Set<() => void>();
   readonly #onEvents: ((events: NewEvents, time: string) => void) | null;
@@ -84,28 +90,39 @@ export class ChangeLog {
     const { dialect } = this.#database;
     const statement =
       events.keys.length === 1
-        ? bind(dialect, this.#getEventInsert(events), toEnvironment(events, time))
+        ? bind(dialect, this.#getEventInsert(events).returning, toEnvironment(events, time))
         : bindFixed(
             dialect,
             insertEvents(events, dialect.listAsRows(listValue('text', events.keys)), toParams(events, time)),
           );
     const rows = await transaction.run(statement);
     const id = rows.at(-1)?.[0] as number;
-    transaction.afterDurable(() => this.advance(id));
-    const onEvents = this.#onEvents;
-    if (onEvents) transaction.afterDurable(() => onEvents(events, time));
+    transaction.afterDurable(() => this.#announce(id, events, time));
     if (events.by !== null) await this.#appendAdminAction(transaction, events, events.by, time);
   }
 
-  /** The statement of one event. Most writes log one, so it is compiled once. */
-  #getEventInsert({ name, resource }: EventName): Statement {
+  /** The same as {@link ChangeLog.append} for one event that is no administrative action. */
+  appendNow(transaction: ImmediateTransaction, event: NewEvents & { readonly by: null }, time: string): void {
+    const { plain } = this.#getEventInsert(event);
+    const id = transaction.insertNow(bind(this.#database.dialect, plain, toEnvironment(event, time)));
+    transaction.afterDurable(() => this.#announce(id, event, time));
+  }
+
+  /** Tells the listeners of events that they are durable. @param id of the last one. */
+  #announce(id: number, events: NewEvents, time: string): void {
+    this.advance(id);
+    this.#onEvents?.(events, time);
+  }
+
+  /** The statements for one event. Most writes log one, so they are compiled once. */
+  #getEventInsert({ name, resource }: EventName): EventInsert {
     const key = `${resource} ${name}`;
-    let statement = this.#eventInserts.get(key);
-    if (!statement) {
-      statement = compileEventInsert(this.#database.dialect, { name, resource });
-      this.#eventInserts.set(key, statement);
+    let insert = this.#eventInserts.get(key);
+    if (!insert) {
+      insert = compileEventInsert(this.#database.dialect, { name, resource });
+      this.#eventInserts.set(key, insert);
     }
-    return statement;
+    return insert;
   }
 
   async #appendAdminAction(transaction: Transaction, events: NewEvents, caller: Caller, time: string): Promise<void> {

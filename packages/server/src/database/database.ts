@@ -55,6 +55,11 @@ export interface Database {
    * `rebuild` work is both, and may replace tables that other tables refer to; references are checked before the commit.
    */
   write<T>(work: (transaction: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>;
+  /**
+   * Like {@link Database.write}, for a few short statements that need no promises between them. Only on engines that run statements on
+   * the event loop. The write may share a commit with other ones.
+   */
+  writeNow?<T>(work: (transaction: ImmediateTransaction) => T, options: ImmediateOptions): Promise<T>;
   /** Like {@link Database.write}, for one statement whose result need not be checked before the commit. */
   writeOne(statement: BoundStatement, touched: readonly string[], options?: TransactionOptions): Promise<Row[]>;
   /** How the planner would read the tables of a read statement. The statement is not run. */
@@ -118,12 +123,33 @@ export interface WriteSnapshot {
   readonly requireCurrent: () => void;
 }
 
-export interface Transaction {
-  run(statement: BoundStatement): Promise<Row[]>;
+/** What a transaction is told about its work. */
+interface TransactionNotes {
   /** Declares that a table changes, for {@link Database.changeCounter}; `*`: any table. */
   touch(table: string): void;
   /** Runs after the commit is durable, before `write` resolves. */
   afterDurable(work: () => void): void;
+}
+
+export interface Transaction extends TransactionNotes {
+  run(statement: BoundStatement): Promise<Row[]>;
+}
+
+/** A transaction whose statements run at once. */
+export interface ImmediateTransaction extends TransactionNotes {
+  runNow(statement: BoundStatement): Row[];
+  /** Runs an INSERT of one row. @returns the number that the engine gives the row. */
+  insertNow(statement: BoundStatement): number;
+}
+
+/** How {@link Database.writeNow} runs. */
+export interface ImmediateOptions {
+  readonly snapshot: WriteSnapshot;
+  /**
+   * Whether the work may refuse what its first statement has written. If it fails then although it may not, all writes that share its
+   * commit fail too.
+   */
+  readonly mayRefuse: boolean;
 }
 
 export type FaultKind =

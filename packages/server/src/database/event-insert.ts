@@ -14,6 +14,8 @@ export interface EventName {
 /** The values that the events of one statement share. */
 export type EventParams = Readonly<Record<keyof BindEnvironment['event'], Param>>;
 
+const intoEvents = sql`INSERT INTO _events (at,name,resource,tk,actor,request_id,changed)`;
+
 /**
  * An INSERT of one event for each row of `source`, which has the record's key in the column `v`. Returns the events' ids.
  *
@@ -21,7 +23,7 @@ export type EventParams = Readonly<Record<keyof BindEnvironment['event'], Param>
  */
 export function insertEvents({ name, resource }: EventName, source: Sql, params: EventParams): Sql {
   const { at, actor, requestId, changed } = params;
-  return sql`INSERT INTO _events (at,name,resource,tk,actor,request_id,changed)
+  return sql`${intoEvents}
 SELECT ${at},${literal(name)},${literal(resource)},v,${actor},${requestId},${changed} FROM ${source} RETURNING id`;
 }
 
@@ -36,9 +38,18 @@ export const environmentEventParams: EventParams = {
 /** The key of an environment as the key of an event. */
 const environmentKey: Param = { storage: 'text', read: ({ key }) => key };
 
-/** The statement that logs one event. Its key and its other values are read from the environment. */
-export function compileEventInsert(dialect: Dialect, name: EventName): Statement {
-  return compile(dialect, insertEvents(name, sql`(SELECT ${environmentKey} AS v) u`, environmentEventParams));
+/** The statements that log one event. Its key and its other values are read from the environment. */
+export interface EventInsert {
+  readonly plain: Statement;
+  /** The same statement, which returns the id of the event. */
+  readonly returning: Statement;
+}
+
+export function compileEventInsert(dialect: Dialect, { name, resource }: EventName): EventInsert {
+  const { at, actor, requestId, changed } = environmentEventParams;
+  const named = sql`${at},${literal(name)},${literal(resource)},${environmentKey}`;
+  const insert = sql`${intoEvents} VALUES (${named},${actor},${requestId},${changed})`;
+  return { plain: compile(dialect, insert), returning: compile(dialect, sql`${insert} RETURNING id`) };
 }
 
 function readEventValue(member: keyof BindEnvironment['event'], storage: Storage): Param {

@@ -1,7 +1,7 @@
 /** Makes a database create spans for its statements. Only loaded if traces are sent. */
 import { readStatementShape } from '../base/tracing/statement-shape.ts';
 import type { SpanDescription, Tracing } from '../base/tracing/tracing.ts';
-import type { BoundStatement, Database, Row, Transaction } from './database.ts';
+import type { BoundStatement, Database, ImmediateTransaction, Row, Transaction } from './database.ts';
 
 type Reads = Pick<Database, 'read'>;
 /** The name of the engine, as OpenTelemetry writes it. */
@@ -14,6 +14,7 @@ export type TracedEngine = 'sqlite' | 'postgresql';
 export function traceDatabase<Store extends Database>(database: Store, tracing: Tracing, engine: TracedEngine): Store {
   traceReads(database, tracing, engine);
   const write = database.write.bind(database);
+  const writeNow = database.writeNow?.bind(database);
   const writeOne = database.writeOne.bind(database);
   const describe = createDescriber(engine);
   const traceTransaction = (transaction: Transaction): Transaction => ({
@@ -21,12 +22,23 @@ export function traceDatabase<Store extends Database>(database: Store, tracing: 
     touch: (table) => transaction.touch(table),
     afterDurable: (work) => transaction.afterDurable(work),
   });
+  const traceImmediate = (transaction: ImmediateTransaction): ImmediateTransaction => ({
+    runNow: (statement) => tracing.trace(describe([statement]), () => transaction.runNow(statement)),
+    insertNow: (statement) => tracing.trace(describe([statement]), () => transaction.insertNow(statement)),
+    touch: (table) => transaction.touch(table),
+    afterDurable: (work) => transaction.afterDurable(work),
+  });
+  const inSpan = <T>(work: () => T): T =>
+    tracing.trace({ name: 'transaction', kind: 'internal', attributes: {} }, work);
   database.write = (work, options) =>
     tracing.isActive
-      ? tracing.trace({ name: 'transaction', kind: 'internal', attributes: {} }, () =>
-          write((transaction) => work(traceTransaction(transaction)), options),
-        )
+      ? inSpan(() => write((transaction) => work(traceTransaction(transaction)), options))
       : write(work, options);
+  if (writeNow)
+    database.writeNow = (work, options) =>
+      tracing.isActive
+        ? inSpan(() => writeNow((transaction) => work(traceImmediate(transaction)), options))
+        : writeNow(work, options);
   database.writeOne = (statement, touched, options) =>
     tracing.isActive
       ? tracing.trace(describe([statement]), () => tracing.quietly(() => writeOne(statement, touched, options)))

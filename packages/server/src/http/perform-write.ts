@@ -18,7 +18,7 @@ export interface PerformWriteOptions extends ActionWriteOptions {
 /**
  * Runs a write as the request requires: in the transaction of a batch, as a dry run, with an Idempotency-Key, or directly.
  */
-export async function performWrite(
+export function performWrite(
   request: RequestContext,
   context: RecordContext,
   options: PerformWriteOptions,

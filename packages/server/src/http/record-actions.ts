@@ -35,7 +35,7 @@ import { streamList } from './streamed-list.ts';
 import { withWholeList } from './whole-lists.ts';
 
 /** Runs a record action of a collection. */
-export async function runRecordAction(request: RequestContext): Promise<ActionResult> {
+export function runRecordAction(request: RequestContext): Promise<ActionResult> {
   const { action } = request.route;
   if (!isRecordAction(action)) throw unknownRoute();
   const context = getRecordContext(request);
@@ -103,7 +103,8 @@ async function write(
   if (action === 'revert') return revert(request, context, collection);
   const recordRequest = request.recordRequest();
   if (request.upload) return writeForm(action, request, context, { collection, recordRequest });
-  const ready = await hashBodySecrets(context, collection, request.body);
+  const hashing = hashBodySecrets(context, collection, request.body);
+  const ready = hashing instanceof Promise ? await hashing : hashing;
   const isFindOrCreate = action === 'firstOrCreate' || action === 'updateOrCreate';
   const options = {
     dryRun: recordRequest.dryRun,
@@ -114,7 +115,9 @@ async function write(
       ...(request.idempotencyKey ? await findAllLocks(ready, { collection, recordRequest }, request.body) : []),
     ],
   };
-  return performWrite(request, ready, options, (tx) => runWrite(action, request, tx, { collection, recordRequest }));
+  return await performWrite(request, ready, options, (tx) =>
+    runWrite(action, request, tx, { collection, recordRequest }),
+  );
 }
 
 /** The locks of the rules of all records that a write may change. */

@@ -58,7 +58,7 @@ export class RequestBodies {
     const isUpload = readUploadType(request) !== null;
     if (declared > limit && !(isUpload && caller.type !== 'anonymous')) throw bodyTooLarge(limit);
     refuseContentEncoding(headers['content-encoding']);
-    if (isUpload || (await isEmptyNonJson(request))) return noBody;
+    if (isUpload || (headers['content-type'] !== 'application/json' && (await isEmptyNonJson(request)))) return noBody;
     const pool = caller.type === 'anonymous' ? this.#anonymous : this.#verified;
     const reservation = new BodyReservation(sender, pool, this.#large);
     try {

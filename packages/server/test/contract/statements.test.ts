@@ -126,7 +126,7 @@ describeEngines('statements', (engine) => {
 
   function record(): void {
     const { database } = server.running.applications.main;
-    const { read, write, writeOne } = database;
+    const { read, write, writeNow, writeOne } = database;
     const note = (statement: BoundStatement): BoundStatement => {
       if (!ofTimers.test(statement.text)) seen.push(plain(statement.text));
       return statement;
@@ -145,11 +145,22 @@ describeEngines('statements', (engine) => {
           work({ ...bound(transaction), run: (statement) => transaction.run(note(statement)) }),
         options,
       )) as typeof database.write;
+    if (writeNow)
+      database.writeNow = (work, options) =>
+        writeNow.call(
+          database,
+          (transaction) =>
+            work({
+              ...bound(transaction),
+              runNow: (statement) => transaction.runNow(note(statement)),
+              insertNow: (statement) => transaction.insertNow(note(statement)),
+            }),
+          options,
+        ) as Promise<never>;
   }
 
-  function bound(transaction: Transaction): Transaction {
+  function bound(transaction: Pick<Transaction, 'touch' | 'afterDurable'>): typeof transaction {
     return {
-      run: (statement) => transaction.run(statement),
       touch: (table) => transaction.touch(table),
       afterDurable: (work) => transaction.afterDurable(work),
     };

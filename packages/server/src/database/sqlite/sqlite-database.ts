@@ -9,6 +9,8 @@ import {
   type BoundStatement,
   type Database,
   DatabaseFault,
+  type ImmediateOptions,
+  type ImmediateTransaction,
   type Row,
   type TotalsOfState,
   type Transaction,
@@ -28,6 +30,7 @@ import { sqliteFullText } from './sqlite-full-text.ts';
 import { type BaseTransaction, beginRead, commit, LoopTransaction, ThreadTransaction } from './sqlite-transactions.ts';
 import { WorkerThreads } from './worker-thread.ts';
 import { type FinishedWork, WriteGroup } from './write-group.ts';
+import { WriteHealth } from './write-health.ts';
 
 export interface SqliteOptions {
   readonly path: string;
@@ -47,8 +50,6 @@ const idleReadMilliseconds = 20;
 const resetMilliseconds = 100;
 /** How long closing waits for a running transaction. A longer one is rolled back; it was never acknowledged. */
 const closeMilliseconds = 1000;
-/** A successful write ends the reported problem this long after the last failure. */
-const recoveryMilliseconds = 5000;
 
 /** Characters of one value past which binding it takes longer than a short read. */
 const maxLoopValue = 256 * 1024;
@@ -81,7 +82,7 @@ export class SqliteDatabase implements Database {
   readonly #queue = new FifoLock();
   readonly #group: WriteGroup;
   readonly #checkpoints: Checkpoints;
-  readonly #reportWrites: HealthReporter;
+  readonly #health: WriteHealth;
   /** Statements that took too long on the event loop, and when. */
   readonly #long = new LruMap<number>({
     entries: 2000,
@@ -92,8 +93,6 @@ export class SqliteDatabase implements Database {
   readonly #counters = new Map<string, number>();
   readonly #underWay = new Set<string>();
   #everyTable = 0;
-  /** When the last write failed, since writes fail; null: they succeed. */
-  #failedAt: number | null = null;
   #heldTimer: NodeJS.Timeout | null = null;
   #closed = false;
   readonly #path: string;
@@ -126,7 +125,7 @@ export class SqliteDatabase implements Database {
         this.#count(touched);
       },
     });
-    this.#reportWrites = options.report.writes;
+    this.#health = new WriteHealth(options.report.writes);
     this.#checkpoints = new Checkpoints({ logPath, run: (mode) => this.#checkpoint(mode), report: options.report.log });
   }
 
@@ -176,6 +175,16 @@ export class SqliteDatabase implements Database {
       await options.afterCommit?.();
       return { result, transaction };
     });
+  }
+
+  writeNow<T>(work: (transaction: ImmediateTransaction) => T, { snapshot, mayRefuse }: ImmediateOptions): Promise<T> {
+    const finish = (): FinishedWork<T> => {
+      this.#requireWritable();
+      snapshot.requireCurrent();
+      if (!this.#group.isOpen) this.#releaseState();
+      return this.#group.runNow(work, mayRefuse);
+    };
+    return this.#acknowledge(() => (this.#queue.depth === 0 ? finish() : this.#queue.run(async () => finish())));
   }
 
   #writeInGroup<T>(work: (transaction: Transaction) => Promise<T>, { snapshot }: TransactionOptions): Promise<T> {
@@ -276,50 +285,47 @@ export class SqliteDatabase implements Database {
     await this.#durability.close();
     this.#reader.close();
     this.#writer.close();
-    this.#reportWrites(null);
+    this.#health.clear();
   }
 
   /** Holds the queue during the transaction only; the wait for the disk overlaps with the next transactions. */
-  async #queued<T>(work: () => Promise<FinishedWork<T>>): Promise<T> {
+  #queued<T>(work: () => Promise<FinishedWork<T>>): Promise<T> {
+    return this.#acknowledge(() =>
+      this.#queue.run(async () => {
+        this.#requireWritable();
+        return work();
+      }),
+    );
+  }
+
+  /** @throws DatabaseFault if writes cannot be acknowledged, or the log has no room. */
+  #requireWritable(): void {
+    const refusal = this.#durability.failure ?? this.#checkpoints.refusal;
+    if (refusal) throw refusal;
+  }
+
+  /** Resolves when a write is durable. */
+  async #acknowledge<T>(write: () => FinishedWork<T> | Promise<FinishedWork<T>>): Promise<T> {
     if (this.#closed) throw new DatabaseFault('other', 'the database is closed');
     processCounters.writesQueued += 1;
     try {
-      const { result, transaction, durable } = await this.#queue.run(async () => {
-        const refusal = this.#durability.failure ?? this.#checkpoints.refusal;
-        if (refusal) throw refusal;
-        return work();
-      });
+      const finished = write();
+      const { result, transaction, durable } = finished instanceof Promise ? await finished : finished;
       await (durable ?? this.#durability.sync());
       for (const each of transaction.durableWork) each();
       this.#checkpoints.countWrites(transaction.statements);
-      if (this.#failedAt !== null) this.#noteSuccess(this.#failedAt);
+      this.#health.noteSuccess();
       return result;
     } catch (error) {
       if (error instanceof DatabaseFault && error.kind === 'disk') {
-        this.#reportFault(error);
+        // Those of the checkpoints are reported by them.
+        if (error !== this.#checkpoints.refusal) this.#health.noteFailure(error, error === this.#durability.failure);
         this.#checkpoints.makeRoom();
       }
       throw error;
     } finally {
       processCounters.writesQueued -= 1;
     }
-  }
-
-  #reportFault(fault: DatabaseFault): void {
-    if (fault === this.#checkpoints.refusal) return; // reported by the checkpoints
-    this.#failedAt = performance.now();
-    const isSyncFailure = fault === this.#durability.failure;
-    const message = isSyncFailure
-      ? `The disk failed to sync (${fault.message}): no write is acknowledged until the server is restarted.`
-      : `Writes fail: ${fault.message}.`;
-    this.#reportWrites({ severity: isSyncFailure ? 'fatal' : 'failing', message, cause: fault });
-  }
-
-  /** On a disk that is nearly full, small writes still succeed between failing ones. */
-  #noteSuccess(failedAt: number): void {
-    if (performance.now() - failedAt < recoveryMilliseconds) return;
-    this.#failedAt = null;
-    this.#reportWrites(null);
   }
 
   #runShort(statement: BoundStatement): Row[] {

@@ -1,14 +1,28 @@
 /** The transactions of a SQLite store: on the event loop, and in a thread. */
 import { TimeSlices } from '../../base/time-slices.ts';
-import { type BoundStatement, DatabaseFault, type Row, type Transaction } from '../database.ts';
+import {
+  type BoundStatement,
+  DatabaseFault,
+  type ImmediateTransaction,
+  type Row,
+  type Transaction,
+} from '../database.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
 import type { WorkerThreads } from './worker-thread.ts';
 
 /** What every transaction remembers until it is durable. */
-export abstract class BaseTransaction implements Transaction {
-  readonly touched = new Set<string>();
+export abstract class TransactionRecord {
   readonly durableWork: (() => void)[] = [];
   statements = 0;
+
+  afterDurable(work: () => void): void {
+    this.durableWork.push(work);
+  }
+}
+
+/** A transaction of any length. */
+export abstract class BaseTransaction extends TransactionRecord implements Transaction {
+  readonly touched = new Set<string>();
 
   abstract run(statement: BoundStatement): Promise<Row[]>;
   abstract begin(): void | Promise<void>;
@@ -17,10 +31,6 @@ export abstract class BaseTransaction implements Transaction {
 
   touch(table: string): void {
     this.touched.add(table);
-  }
-
-  afterDurable(work: () => void): void {
-    this.durableWork.push(work);
   }
 }
 
@@ -58,6 +68,35 @@ export class LoopTransaction extends BaseTransaction {
 
   rollback(): void {
     if (this.#connection.inTransaction) this.#connection.run(rollback);
+  }
+}
+
+/** Runs a few short statements at once, and counts those that have succeeded. */
+export class ShortTransaction extends TransactionRecord implements ImmediateTransaction {
+  readonly #connection: SqliteConnection;
+  readonly #touched: Set<string>;
+
+  /** @param touched receives the tables that change. */
+  constructor(connection: SqliteConnection, touched: Set<string>) {
+    super();
+    this.#connection = connection;
+    this.#touched = touched;
+  }
+
+  runNow(statement: BoundStatement): Row[] {
+    const rows = this.#connection.run(statement);
+    this.statements += 1;
+    return rows;
+  }
+
+  insertNow(statement: BoundStatement): number {
+    const id = this.#connection.insert(statement);
+    this.statements += 1;
+    return id;
+  }
+
+  touch(table: string): void {
+    this.#touched.add(table);
   }
 }
 

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { FifoLock } from '../../base/fifo-lock.ts';
-import type { BoundStatement, Row, Transaction } from '../database.ts';
+import type { BoundStatement, ImmediateTransaction, Row, Transaction } from '../database.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
-import { WriteGroup } from './write-group.ts';
+import { type FinishedWork, WriteGroup } from './write-group.ts';
 
 let folder: string;
 let connection: SqliteConnection;
@@ -59,6 +59,24 @@ async function write(n: number, more?: (transaction: Transaction) => Promise<unk
       return n;
     }),
   );
+  await durable;
+  return result;
+}
+
+/** The same as `write`, by a write whose statements run at once. */
+async function writeNow(
+  n: number,
+  mayRefuse: boolean,
+  more?: (transaction: ImmediateTransaction) => void,
+): Promise<number> {
+  const runNow = (): FinishedWork<number> =>
+    group.runNow((transaction) => {
+      transaction.touch(`table ${n}`);
+      expect(transaction.insertNow(run(`INSERT INTO things VALUES (${n})`))).toBe(n);
+      more?.(transaction);
+      return n;
+    }, mayRefuse);
+  const { result, durable } = queue.depth === 0 ? runNow() : await queue.run(async () => runNow());
   await durable;
   return result;
 }
@@ -127,3 +145,59 @@ test('if the engine undoes the whole transaction, all its writes fail', async ()
   expect(settled!.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'fulfilled']);
   expect(listed()).toEqual([0, 3]);
 });
+
+const statuses = (settled: PromiseSettledResult<number>[]): string[] => settled.map(({ status }) => status);
+const refuse = (): never => {
+  throw new Error('refused');
+};
+
+test('writes whose statements run at once share a commit with the others', async () => {
+  const results: Promise<number[]>[] = [];
+  await during(() => results.push(Promise.all([writeNow(1, false), write(2), writeNow(3, true)])));
+  syncs[1]!();
+  expect(await results[0]).toEqual([1, 2, 3]);
+  expect(listed()).toEqual([0, 1, 2, 3]);
+  expect(commits.map((touched) => [...touched])).toEqual([['table 0'], ['table 1', 'table 2', 'table 3']]);
+});
+
+test('if the first statement of such a write fails, or the write may refuse its row, nothing else is undone', async () => {
+  const results: Promise<PromiseSettledResult<number>[]>[] = [];
+  await during(() => {
+    const writes = [writeNow(0, false), writeNow(1, true, refuse), writeNow(2, false), write(3), writeNow(0, true)];
+    results.push(Promise.allSettled([...writes, writeNow(4, true, refuse), writeNow(5, true)]));
+  });
+  syncs[1]!();
+  const [settled] = await Promise.all(results);
+  const kept = ['fulfilled', 'fulfilled', 'rejected', 'rejected', 'fulfilled'];
+  expect(statuses(settled!)).toEqual(['rejected', 'rejected', ...kept]);
+  expect(listed()).toEqual([0, 2, 3, 5]);
+});
+
+test('if such a write fails later although it may not, none of the open transaction is written or acknowledged', async () => {
+  const results: Promise<PromiseSettledResult<number>[]>[] = [];
+  await during(() =>
+    results.push(Promise.allSettled([writeNow(1, false), write(2), writeNow(3, false, refuse), writeNow(4, false)])),
+  );
+  syncs[1]!();
+  const [settled] = await Promise.all(results);
+  expect(statuses(settled!)).toEqual(['rejected', 'rejected', 'rejected', 'fulfilled']);
+  expect(listed()).toEqual([0, 4]);
+});
+
+test.each([true, false])(
+  'if the engine undoes the whole transaction in such a write (%s), all its writes fail',
+  async (mayRefuse) => {
+    const results: Promise<PromiseSettledResult<number>[]>[] = [];
+    const losesAll = (transaction: ImmediateTransaction): never => {
+      transaction.runNow(run('ROLLBACK'));
+      throw new Error('disk full');
+    };
+    await during(() =>
+      results.push(Promise.allSettled([write(1), writeNow(2, mayRefuse, losesAll), writeNow(3, mayRefuse)])),
+    );
+    syncs[1]!();
+    const [settled] = await Promise.all(results);
+    expect(statuses(settled!)).toEqual(['rejected', 'rejected', 'fulfilled']);
+    expect(listed()).toEqual([0, 3]);
+  },
+);

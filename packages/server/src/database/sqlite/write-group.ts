@@ -1,13 +1,20 @@
 /** Lets short writes share a commit: a commit on SQLite writes every changed page to the log, and most writes change the same pages. */
 import type { FifoLock } from '../../base/fifo-lock.ts';
-import type { BoundStatement, Transaction } from '../database.ts';
+import type { BoundStatement, ImmediateTransaction, Transaction } from '../database.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
-import { type BaseTransaction, begin, commit, LoopTransaction, rollback } from './sqlite-transactions.ts';
+import {
+  begin,
+  commit,
+  LoopTransaction,
+  rollback,
+  ShortTransaction,
+  type TransactionRecord,
+} from './sqlite-transactions.ts';
 
 /** A write that is done, but perhaps not committed. */
 export interface FinishedWork<T> {
   readonly result: T;
-  readonly transaction: BaseTransaction;
+  readonly transaction: TransactionRecord;
   /** Settles when the write is durable, or has failed with its group. Absent: the write is committed, but not yet synced. */
   readonly durable?: Promise<void>;
 }
@@ -37,7 +44,8 @@ const undo: BoundStatement = { text: 'ROLLBACK TO SAVEPOINT one_write', values: 
 /**
  * Runs writes in a shared transaction. A write that finds the disk idle is committed at once. Those that arrive while the disk syncs
  * the previous commit are committed together afterwards. Each write after the first has a savepoint, so that its failure undoes
- * nothing else. None of them is acknowledged before the shared commit is on the disk.
+ * nothing else. A write that can only fail with its first statement needs none, because SQLite undoes a statement that fails. None of
+ * them is acknowledged before the shared commit is on the disk.
  */
 export class WriteGroup {
   readonly #parts: WriteGroupParts;
@@ -68,10 +76,42 @@ export class WriteGroup {
       throw error;
     }
     const group = joined ?? openGroup();
-    this.#open = group;
     for (const table of transaction.touched) group.touched.add(table);
-    if (!this.#isCommitting) void this.#commitGroups();
+    this.#keepOpen(group);
     return { result, transaction, durable: group.durable };
+  }
+
+  /**
+   * Runs one write whose statements run at once. Call it while no other work of the queue runs.
+   *
+   * @param mayRefuse whether the work may refuse what its first statement has written.
+   * @throws what `work` throws, after its changes are undone.
+   */
+  runNow<T>(work: (transaction: ImmediateTransaction) => T, mayRefuse: boolean): FinishedWork<T> {
+    const { connection } = this.#parts;
+    const joined = this.#open;
+    const group = joined ?? openGroup();
+    const transaction = new ShortTransaction(connection, group.touched);
+    const hasSavepoint = joined !== null && mayRefuse;
+    if (!joined) connection.run(begin);
+    else if (hasSavepoint) connection.run(savepoint);
+    let result: T;
+    try {
+      result = work(transaction);
+      if (hasSavepoint) connection.run(release);
+    } catch (error) {
+      if (!joined || hasSavepoint) this.#undo(joined, error);
+      else if (transaction.statements > 0 || !connection.inTransaction) this.#fail(joined, error);
+      throw error;
+    }
+    this.#keepOpen(group);
+    return { result, transaction, durable: group.durable };
+  }
+
+  /** More writes may join the transaction, until it is committed. */
+  #keepOpen(group: OpenGroup): void {
+    this.#open = group;
+    if (!this.#isCommitting) void this.#commitGroups();
   }
 
   /** Commits the open transaction, if there is one. Call it in the queue. The promises of its writes settle with the result. */
@@ -113,10 +153,15 @@ export class WriteGroup {
       connection.run(undo);
       connection.run(release);
     } catch (fault) {
-      this.#rollBack();
-      this.#open = null;
-      joined.reject(fault);
+      this.#fail(joined, fault);
     }
+  }
+
+  /** Undoes all writes of the open transaction. */
+  #fail(group: OpenGroup, error: unknown): void {
+    this.#rollBack();
+    this.#open = null;
+    group.reject(error);
   }
 
   #rollBack(): void {

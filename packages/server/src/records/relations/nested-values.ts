@@ -69,15 +69,27 @@ export interface NestedUpdate {
  * @param input one body, or a list of them.
  * @throws ApiError with the path of the nested record in the names of its details.
  */
-export async function createWithNested(
+export function createWithNested(
   context: RecordContext,
   collection: Collection,
   request: RecordRequest,
   input: unknown,
 ): Promise<WriteResult> {
-  const permitted = applyFieldLists({ context, collection, action: 'create' }, input, request);
-  const isList = Array.isArray(permitted);
-  const bodies = await replaceKeyObjects(context, collection, isList ? permitted : [permitted]);
+  const body = applyFieldLists({ context, collection, action: 'create' }, input, request);
+  const mayNest = Array.isArray(body) ? body.some((each) => hasNested(each, collection)) : hasNested(body, collection);
+  return mayNest
+    ? createNested(context, collection, request, body)
+    : createRecords(context, collection, request, { body, rules: getRules(collection) });
+}
+
+async function createNested(
+  context: RecordContext,
+  collection: Collection,
+  request: RecordRequest,
+  input: unknown,
+): Promise<WriteResult> {
+  const isList = Array.isArray(input);
+  const bodies = await replaceKeyObjects(context, collection, isList ? input : [input]);
   const body = isList ? bodies : bodies[0];
   if (!bodies.some((each) => hasNested(each, collection)))
     return createRecords(context, collection, request, { body, rules: getRules(collection) });
@@ -104,14 +116,26 @@ export async function createWithNested(
  *
  * @throws ApiError with the path of the nested record in the names of its details.
  */
-export async function updateWithNested(
+export function updateWithNested(
+  context: RecordContext,
+  collection: Collection,
+  request: RecordRequest,
+  { body: input, match }: NestedUpdate,
+): Promise<WriteResult> {
+  const body = applyFieldLists({ context, collection, action: 'update' }, input, request);
+  return hasNested(body, collection)
+    ? updateNested(context, collection, request, { body, match })
+    : updateRecords(context, collection, request, { body, match, rules: getRules(collection) });
+}
+
+async function updateNested(
   context: RecordContext,
   collection: Collection,
   request: RecordRequest,
   { body: input, match }: NestedUpdate,
 ): Promise<WriteResult> {
   const write = { context, collection, action: 'update' } as const;
-  const body = await replaceKeyObjectsIn(context, collection, applyFieldLists(write, input, request));
+  const body = await replaceKeyObjectsIn(context, collection, input);
   if (!isObject(body) || !hasNested(body, collection))
     return updateRecords(context, collection, request, { body, match, rules: getRules(collection) });
   const key = parseKey(request.filterByTk, collection);

@@ -12,7 +12,17 @@ export function needsHookTransaction({ hooks, tx }: RecordContext, { name, syste
 }
 
 /** A body as the before hooks and then the rules of its collection leave it. */
-export async function prepareBody(
+export function prepareBody(
+  operation: WriteOperation,
+  action: 'create' | 'update',
+  body: unknown,
+): PreparedBody | Promise<PreparedBody> {
+  return operation.context.hooks === null && !operation.rules?.prepare
+    ? { body: body as Body }
+    : runPreparation(operation, action, body);
+}
+
+async function runPreparation(
   operation: WriteOperation,
   action: 'create' | 'update',
   body: unknown,

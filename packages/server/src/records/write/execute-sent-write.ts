@@ -3,6 +3,7 @@ import type { ChangeLog } from '../../changes/change-log.ts';
 import { type Database, type Row, StaleVersion } from '../../database/database.ts';
 import type { SentWrite } from '../sent-write.ts';
 import { resultColumns as COLUMN } from './write-plan.ts';
+import { writeWithEvent } from './write-with-event.ts';
 
 /** What the execution of a write needs of its application. */
 export interface WriteExecution {
@@ -29,27 +30,24 @@ class NotForPlanning extends Error {}
  * another order than that of their times.
  */
 export function executeSentWrite(
-  { resource, table, verb, statement, stamps, event }: SentWrite,
+  { stamps, ...write }: SentWrite,
   { database, changes, clock, version, currentVersion }: WriteExecution,
 ): Promise<Row[]> {
-  const at = isoTime(clock.now());
-  const values = [...statement.values];
-  for (const index of stamps) values[index] = database.dialect.toEngine(stampParam, at);
+  const now = clock.now();
+  const values = [...write.statement.values];
+  for (const index of stamps) values[index] = database.dialect.toEngine(stampParam, isoTime(now));
   const requireCurrent = (): void => {
     if (currentVersion() !== version) throw new StaleVersion();
   };
-  return database.write(
-    async (transaction) => {
-      transaction.touch(table);
-      const rows = await transaction.run({ text: statement.text, values });
-      const [row] = rows;
-      if (row === undefined) return rows;
-      if (verb !== 'destroyed') requirePlannable(row);
-      const keys = [String(row[COLUMN.key])];
-      await changes.append(transaction, { name: `${resource}.${verb}`, resource, keys, ...event, by: null }, at);
-      return rows;
+  return writeWithEvent(
+    { ...write, statement: { text: write.statement.text, values } },
+    {
+      database,
+      changes,
+      clock: { now: () => now },
+      snapshot: { version, requireCurrent },
+      checkRow: write.verb === 'destroyed' ? null : requirePlannable,
     },
-    { sharesCommit: true, snapshot: { version, requireCurrent } },
   );
 }
 

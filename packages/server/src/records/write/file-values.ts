@@ -40,10 +40,9 @@ export async function describeRecordFiles(
   records: readonly CheckedRecord[],
   collection: Collection,
   context: RecordContext,
-  isList = false,
+  isList: boolean,
 ): Promise<readonly CheckedRecord[]> {
   const fields = listFileFields(collection);
-  if (fields.length === 0) return records;
   const ids = [...new Set(records.flatMap((record) => fields.flatMap((field) => listGivenIds(record, field))))];
   if (ids.length === 0) return records;
   if (ids.length > limits.bulkRecords)

@@ -39,22 +39,21 @@ interface Insert {
  * Inserts checked records, all or none. The steps are those of {@link runWrite} without key, guard and reach: new
  * records have none of these.
  *
- * @returns the rows written, in the order of the records.
+ * @returns the rows written, in the order of the records. None: the definitions have changed, so nothing was written.
  */
-export async function insertAll(operation: WriteOperation, { records, preparedBodies }: Insert): Promise<Row[]> {
-  const { collection } = operation;
+export function insertAll(operation: WriteOperation, { records, preparedBodies }: Insert): Promise<Row[]> {
   const [first] = records;
-  if (records.length === 1 && first && isLoneWrite(operation, first)) {
-    const lone = findLoneStatement(operation, getInsertPlan(operation, first, 1));
-    if (lone) {
-      const event = buildWriteEvent(operation, first.named);
-      const parts = { values: [first.values], event: toEventValues(operation, event) };
-      const environment = buildWriteEnvironment(operation, parts);
-      const rows = await commitAlone(operation, { ...lone, verb: 'created', event }, environment);
-      if (rows.length === 0) throw new StaleVersion();
-      return rows;
-    }
-  }
+  const isLone = records.length === 1 && first && isLoneWrite(operation, first);
+  const lone = isLone ? findLoneStatement(operation, getInsertPlan(operation, first, 1)) : null;
+  if (!isLone || !lone) return insertInSteps(operation, { records, preparedBodies });
+  const event = buildWriteEvent(operation, first.named);
+  const parts = { values: [first.values], event: toEventValues(operation, event) };
+  const environment = buildWriteEnvironment(operation, parts);
+  return commitAlone(operation, { ...lone, verb: 'created', event }, environment);
+}
+
+function insertInSteps(operation: WriteOperation, { records, preparedBodies }: Insert): Promise<Row[]> {
+  const { collection } = operation;
   const insert = async (transaction: Transaction): Promise<Row[]> => {
     const write: OpenWrite = { ...operation, transaction };
     transaction.touch(collection.table); // lock

@@ -27,6 +27,7 @@ import {
   finishWrite,
   guardRules,
   isSingleKey,
+  type LoneWrite,
   readBackRows,
   requiredCounters,
   resultKeys,
@@ -43,8 +44,8 @@ export interface WriteDescription {
   readonly verb: WriteVerb;
   /** The body of an update. */
   readonly body?: unknown;
-  /** What the statement sets, from the prepared body; null: the statement deletes the records. */
-  check(body: unknown): CheckedRecord | null | Promise<CheckedRecord>;
+  /** What the statement sets, from the prepared body: one record. None: the statement deletes the records. */
+  check(body: unknown): readonly CheckedRecord[] | Promise<readonly CheckedRecord[]>;
   /** Tables that the write may change: that of the collection, or all of them by foreign keys. */
   readonly touches: 'collection' | 'all';
   /** A write of one record is heavy too, so it runs off the event loop. Writes of several records always are. */
@@ -79,12 +80,17 @@ interface ReadyWrite {
  */
 export async function runWrite(operation: WriteOperation, description: WriteDescription): Promise<Row[]> {
   const { action, body } = description;
-  const prepared = action === 'update' ? await prepareBody(operation, action, body) : null; // hooks, prepare
-  if (action !== 'update') await applyBeforeHook(operation, action, {}); // hooks
-  const record = await description.check(prepared?.body); // check
-  const rows = await translateFaults(operation, prepared && record ? [record] : [], async () => {
+  const preparing = action === 'update' ? prepareBody(operation, action, body) : null; // hooks, prepare
+  const prepared = preparing instanceof Promise ? await preparing : preparing;
+  if (action !== 'update' && operation.context.hooks) await applyBeforeHook(operation, action, {}); // hooks
+  const checking = description.check(prepared?.body); // check
+  const [record = null] = checking instanceof Promise ? await checking : checking;
+  const rows = await translateFaults(operation, prepared && record ? [record] : [], () => {
     const ready = planWrite(operation, description, prepared, record);
-    return (await tryAlone(ready)) ?? (await runSteps(ready));
+    const lone = findLone(ready);
+    if (!lone) return runSteps(ready);
+    // If it has reached no record, the steps find out why.
+    return commitAlone(operation, lone, ready.environment).then((rows) => (rows.length > 0 ? rows : runSteps(ready)));
   });
   if (operation.rules?.changesAccess) await operation.context.refresh();
   return rows;
@@ -143,11 +149,9 @@ function planWrite(
   return { operation, description, prepared, record, plan, event, environment };
 }
 
-/** Null if the write needs other steps, or has reached no record: the steps then find out why. */
-async function tryAlone(ready: ReadyWrite): Promise<Row[] | null> {
-  const { operation, description, record, plan, event, environment } = ready;
+/** Null if the write needs other steps. */
+function findLone({ operation, description, record, plan, event }: ReadyWrite): LoneWrite | null {
   const lone = findLoneStatement(operation, plan);
   if (!lone || !isSingleKey(operation.key) || !description.isLoneWrite?.(record)) return null;
-  const rows = await commitAlone(operation, { ...lone, verb: description.verb, event }, environment);
-  return rows.length > 0 ? rows : null;
+  return { ...lone, verb: description.verb, event };
 }

@@ -15,9 +15,14 @@ import type { CheckedRecord } from './record-input.ts';
 /**
  * The context for a write that runs in a transaction of several operations: with the hashes of all passwords in its body.
  *
+ * @returns the context, without a promise if the body has no passwords.
  * @throws ApiError `LIMIT_EXCEEDED` for more passwords than a write takes records, `BUSY` where too many are being hashed.
  */
-export function hashBodySecrets(context: RecordContext, collection: Collection, body: unknown): Promise<RecordContext> {
+export function hashBodySecrets(
+  context: RecordContext,
+  collection: Collection,
+  body: unknown,
+): RecordContext | Promise<RecordContext> {
   return hashAllSecrets(context, [{ collection, body }]);
 }
 
@@ -30,11 +35,17 @@ export interface SecretBody {
 }
 
 /** The same as {@link hashBodySecrets} for several bodies that one transaction writes. */
-export async function hashAllSecrets(context: RecordContext, parts: readonly SecretBody[]): Promise<RecordContext> {
+export function hashAllSecrets(
+  context: RecordContext,
+  parts: readonly SecretBody[],
+): RecordContext | Promise<RecordContext> {
   // The passwords of an open transaction were hashed before it began.
   if (context.tx) return context;
   const texts = parts.flatMap((part) => collectSecrets(context, part));
-  if (texts.length === 0) return context;
+  return texts.length === 0 ? context : hashTexts(context, texts);
+}
+
+async function hashTexts(context: RecordContext, texts: readonly string[]): Promise<RecordContext> {
   if (texts.length > limits.bulkRecords)
     throw new ApiError('LIMIT_EXCEEDED', `One write takes at most ${limits.bulkRecords} passwords.`);
   const hashes = new Map<string, string[]>();
@@ -89,7 +100,7 @@ function mayWrite({ findGrant }: RecordContext, { name }: Collection): boolean {
  * Replaces the passwords of a checked record by hashes: those of {@link hashBodySecrets}, else new ones. In a transaction
  * only the password fields of a join are hashed here.
  */
-export async function hashRecordSecrets(
+async function hashRecordSecrets(
   record: CheckedRecord,
   collection: Collection,
   { secrets }: RecordContext,
@@ -110,7 +121,6 @@ export async function hashAllRecordSecrets(
   collection: Collection,
   context: RecordContext,
 ): Promise<readonly CheckedRecord[]> {
-  if (!collection.fields.some((field) => field.type.secret)) return records;
   const hashed: CheckedRecord[] = [];
   for (const record of records) hashed.push(await hashRecordSecrets(record, collection, context));
   return hashed;

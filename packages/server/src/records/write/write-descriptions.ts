@@ -3,10 +3,9 @@ import { isoTime } from '../../base/clock.ts';
 import { readStamp } from '../record-context.ts';
 import type { Body } from '../record-rules.ts';
 import { hasCascades, prepareCascade } from './cascade.ts';
-import { describeRecordFiles } from './file-values.ts';
+import { completeRecords } from './complete-records.ts';
 import { type CheckedRecord, checkUpdate } from './record-input.ts';
 import type { WriteDescription } from './run-write.ts';
-import { hashRecordSecrets } from './secrets.ts';
 import { cascadeSoftDelete } from './soft-delete.ts';
 import { isLoneWrite, isPlainWrite, type WriteOperation } from './write-steps.ts';
 
@@ -17,11 +16,8 @@ export function describeUpdate(operation: WriteOperation, body: unknown): WriteD
     action: 'update',
     verb: 'updated',
     body,
-    check: async (prepared) => {
-      const checked = checkUpdate(prepared, collection, grant, readStamp(context));
-      const [described] = await describeRecordFiles([checked], collection, context);
-      return hashRecordSecrets(described ?? checked, collection, context);
-    },
+    check: (prepared) =>
+      completeRecords([checkUpdate(prepared, collection, grant, readStamp(context))], collection, context),
     touches: 'collection',
     isHeavy: rules?.heavy === true,
     comparesStates: true,
@@ -36,7 +32,7 @@ export function describeDestroy(operation: WriteOperation): WriteDescription {
   return {
     action: 'destroy',
     verb: 'destroyed',
-    check: () => null,
+    check: () => [],
     touches: 'all',
     isHeavy: rules?.heavy === true,
     comparesStates: true,
@@ -92,6 +88,6 @@ export function describeRestore(): WriteDescription {
 }
 
 /** Values that the server sets; the client has named none of them. */
-function serverRecord(values: Body): CheckedRecord {
-  return { values, named: [] };
+function serverRecord(values: Body): readonly [CheckedRecord] {
+  return [{ values, named: [] }];
 }

@@ -35,6 +35,8 @@ export interface WritePlan {
   readonly statement: Statement;
   /** Reads the result columns by keys after the write, if a predicate reads other tables or relations are appended. */
   readonly readBack: Statement | null;
+  /** Whether the new row may violate the row filter of the grant. */
+  readonly checksRow: boolean;
   /** The same write with its event row in one statement that commits by itself; null if the engine or the grant rules it out. */
   readonly autocommit: Statement | null;
 }
@@ -108,7 +110,7 @@ export function planDestroy(write: PlannedWrite, hasIfMatch: boolean): WritePlan
   const key = keyColumn(collection, dialect);
   const statement = sql`DELETE FROM ${identifier(collection.table)}${where} RETURNING ${key}`;
   const autocommit = compileWithEvent({ statement, columns: ['k'] }, 'destroyed', collection, dialect);
-  return { statement: compile(dialect, statement), readBack: null, autocommit };
+  return { statement: compile(dialect, statement), readBack: null, checksRow: false, autocommit };
 }
 
 /** The keys of the records that a write would reach. Rows of: key. */
@@ -229,17 +231,18 @@ function compileWrite(
   const key = isGenerated
     ? dialect.generatedKey(requireStorage(primaryKey), bareKey(collection))
     : keyColumn(collection, dialect);
+  const checksRow = result.passes !== null;
   if (result.isLocal) {
     const returning = sql`${statement} RETURNING ${compileResultColumns(result, collection, context, key)}`;
-    const autocommit =
-      result.passes === null
-        ? compileWithEvent({ statement: returning, columns: ['k', 'c', 'p', 's', 'o'] }, verb, collection, dialect)
-        : null;
-    return { statement: compile(dialect, returning), readBack: null, autocommit };
+    const autocommit = checksRow
+      ? null
+      : compileWithEvent({ statement: returning, columns: ['k', 'c', 'p', 's', 'o'] }, verb, collection, dialect);
+    return { statement: compile(dialect, returning), readBack: null, checksRow, autocommit };
   }
   return {
     statement: compile(dialect, sql`${statement} RETURNING ${key}`),
     readBack: compileReadBack(result, collection, context),
+    checksRow,
     autocommit: null,
   };
 }

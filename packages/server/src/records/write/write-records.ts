@@ -2,7 +2,7 @@
  * The write operations on records: create, update, destroy and restore. Each is one transaction that contains its own
  * events. It returns when the transaction is durable. If anything in it is refused, nothing is changed.
  */
-import type { Row } from '../../database/database.ts';
+import { type Row, StaleVersion } from '../../database/database.ts';
 import { ApiError } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
 import { limits } from '../../protocol/limits.ts';
@@ -14,11 +14,10 @@ import { inTransaction, isInTransaction, type RecordContext, readStamp } from '.
 import { parseKey } from '../record-key.ts';
 import type { PreparedBody, RecordRules } from '../record-rules.ts';
 import { needsHookTransaction, prepareBody } from './before-hooks.ts';
-import { describeRecordFiles } from './file-values.ts';
+import { completeRecords } from './complete-records.ts';
 import { insertAll } from './insert-records.ts';
 import { type CheckedRecord, checkCreate, checkEach } from './record-input.ts';
 import { runWrite, type WriteDescription } from './run-write.ts';
-import { hashAllRecordSecrets } from './secrets.ts';
 import { requireTrash } from './soft-delete.ts';
 import {
   describeDeferredDelete,
@@ -83,7 +82,12 @@ function inHookTransaction<Options>(write: WriteRecords<Options>, takesLocks = f
         })
       : write(context, collection, request, options);
   };
-  return writeInTransaction;
+  return (context, collection, request, options) => {
+    const mayLock = takesLocks && (options as WriteOptions).rules !== null;
+    return mayLock || context.hooks
+      ? writeInTransaction(context, collection, request, options)
+      : write(context, collection, request, options);
+  };
 }
 
 /**
@@ -120,9 +124,12 @@ export const createRecords = inHookTransaction<BodyWriteOptions>(async (context,
   const isList = Array.isArray(body);
   const bodies: readonly unknown[] = isList ? body : [body];
   requireBulkLimit(bodies);
-  const preparedBodies = await Promise.all(bodies.map((each) => prepareBody(operation, 'create', each))); // hooks, prepare
-  const records = await checkBodies(operation, preparedBodies, isList); // check
+  const preparing = bodies.map((each) => prepareBody(operation, 'create', each)); // hooks, prepare
+  const preparedBodies = preparing.every(isPrepared) ? preparing : await Promise.all(preparing);
+  const checking = checkBodies(operation, preparedBodies, isList); // check
+  const records = checking instanceof Promise ? await checking : checking;
   const rows = await translateFaults(operation, records, () => insertAll(operation, { records, preparedBodies }));
+  if (rows.length < records.length) throw new StaleVersion();
   if (rules?.changesAccess) await context.refresh();
   return isList ? buildListResult(rows, collection) : buildRecordResult(rows, collection);
 });
@@ -213,18 +220,25 @@ export function requireBulkLimit(bodies: readonly unknown[]): void {
 }
 
 /** Checks all bodies of a create, so that their problems are reported together, and hashes their passwords. */
-async function checkBodies(
+function checkBodies(
   { context, collection, grant, rules }: WriteOperation,
   preparedBodies: readonly PreparedBody[],
   isList: boolean,
-): Promise<readonly CheckedRecord[]> {
+): readonly CheckedRecord[] | Promise<readonly CheckedRecord[]> {
   const stamp = readStamp(context);
   const check = (input: unknown): CheckedRecord => checkCreate(input, collection, grant, stamp);
   const bodies = preparedBodies.map((each) => each.body);
-  const checked = isList ? await checkEach(bodies, check) : bodies.map(check);
-  const described = await describeRecordFiles(checked, collection, context, isList);
-  const hashed = await hashAllRecordSecrets(described, collection, context);
-  return rules ? hashed.map((each, index) => withServerValues(each, preparedBodies[index])) : hashed;
+  if (!isList && !rules) return completeRecords(bodies.map(check), collection, context);
+  const checkAll = async (): Promise<readonly CheckedRecord[]> => {
+    const checked = isList ? await checkEach(bodies, check) : bodies.map(check);
+    const completed = await completeRecords(checked, collection, context, isList);
+    return rules ? completed.map((each, index) => withServerValues(each, preparedBodies[index])) : completed;
+  };
+  return checkAll();
+}
+
+function isPrepared(body: PreparedBody | Promise<PreparedBody>): body is PreparedBody {
+  return !(body instanceof Promise);
 }
 
 /** A record with the values that its rules give it. */

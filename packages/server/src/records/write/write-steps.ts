@@ -29,6 +29,7 @@ import {
   planWriteNeed,
   type WritePlan,
 } from './write-plan.ts';
+import { writeWithEvent } from './write-with-event.ts';
 
 /** The counters of an If-Match header, `any` for `*`, or null without one. A list without counters matches no record. */
 export type IfMatch = readonly number[] | 'any' | null;
@@ -89,15 +90,17 @@ export interface LoneStatement {
   readonly statement: Statement;
   /** Whether it also writes the event, and commits by itself. */
   readonly includesEvent: boolean;
+  /** Whether the row that it returns must be checked. */
+  readonly checksRow: boolean;
 }
 
 /** Null if the write needs other steps in its transaction. */
 export function findLoneStatement(
   { context }: WriteOperation,
-  { statement, readBack, autocommit }: WritePlan,
+  { statement, readBack, checksRow, autocommit }: WritePlan,
 ): LoneStatement | null {
-  if (autocommit && !context.sendWrite) return { statement: autocommit, includesEvent: true };
-  return readBack ? null : { statement, includesEvent: false };
+  if (autocommit && !context.sendWrite) return { statement: autocommit, includesEvent: true, checksRow };
+  return readBack ? null : { statement, includesEvent: false, checksRow };
 }
 
 /** A write of one record that only consists of its statement and its event. */
@@ -113,32 +116,29 @@ export interface LoneWrite extends LoneStatement {
  * @returns the rows of the statement; none if it has reached no record.
  * @throws ApiError as {@link readBackRows}.
  */
-export async function commitAlone(
-  operation: WriteOperation,
-  { statement, includesEvent, verb, event }: LoneWrite,
+export function commitAlone(
+  { context, collection }: WriteOperation,
+  { statement, includesEvent, checksRow, verb, event }: LoneWrite,
   environment: BindEnvironment,
 ): Promise<Row[]> {
-  const { context, collection } = operation;
-  const { database, changes, sendWrite } = context;
+  const { database, changes, clock, sendWrite } = context;
   const bound = bind(database.dialect, statement, environment);
   const { name: resource, table } = collection;
   if (sendWrite) {
     const stamps = statement.params.flatMap(({ isStamp }, index) => (isStamp ? [index] : []));
     return sendWrite({ resource, table, verb, statement: bound, stamps, event });
   }
-  if (includesEvent) {
-    const rows = await database.writeOne(bound, [table], { snapshot: getWriteSnapshot(context) });
-    if (rows.length > 0) changes.advance();
-    return rows;
-  }
-  const work = async (transaction: Transaction): Promise<Row[]> => {
-    transaction.touch(table);
-    const rows = await transaction.run(bound);
-    if (verb !== 'destroyed') requirePassingRows(rows, collection);
-    if (rows.length > 0) await finishWrite({ ...operation, transaction }, verb, rows, event.changed);
-    return rows;
-  };
-  return writeInTransaction(operation, work, 'one');
+  const snapshot = getWriteSnapshot(context);
+  if (includesEvent)
+    return database.writeOne(bound, [table], { snapshot }).then((rows) => {
+      if (rows.length > 0) changes.advance();
+      return rows;
+    });
+  const checkRow = checksRow ? (row: Row) => requirePassingRows([row], collection) : null;
+  return writeWithEvent(
+    { resource, table, verb, statement: bound, event },
+    { database, changes, clock, snapshot, checkRow },
+  );
 }
 
 /**
@@ -334,9 +334,13 @@ export function buildWriteEnvironment(operation: WriteOperation, parts: BindPart
   return buildRequestEnvironment(operation.context, operation.request, parts);
 }
 
-/** Whether a write needs nothing before or after its statement: no rules, hooks, history or open transaction. */
+/**
+ * Whether a write needs nothing before or after its statement and its event: no rules, hooks, history, open transaction, or entry in
+ * the audit journal.
+ */
 export function isPlainWrite({ rules, collection, context }: WriteOperation): boolean {
-  return !rules && !context.tx && !context.hooks && !collection.options.logging;
+  const isAudited = collection.system || context.caller.origin?.tool !== undefined;
+  return !rules && !context.tx && !context.hooks && !collection.options.logging && !isAudited;
 }
 
 /** Whether a write of this record only needs its statement and its event: no key of its own, and no reference to be checked. */

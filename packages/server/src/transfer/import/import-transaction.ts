@@ -76,7 +76,7 @@ function hashSecrets(
   context: RecordContext,
   { collection }: ImportPlan,
   rows: readonly ImportRow[],
-): Promise<RecordContext> {
+): RecordContext | Promise<RecordContext> {
   const hasSecrets = collection.fields.some((field) => field.type.secret);
   return hasSecrets
     ? hashBodySecrets(
@@ -84,7 +84,7 @@ function hashSecrets(
         collection,
         rows.map(({ values }) => values),
       )
-    : Promise.resolve(context);
+    : context;
 }
 
 /** Whether records are found by fields without an index, which may take long. */

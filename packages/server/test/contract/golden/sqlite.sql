@@ -159,13 +159,11 @@ SELECT json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'artistId
 
 -- create
 INSERT INTO "albums_N" ("title_N") VALUES (?) RETURNING iif("albums_N"."id_N">2147483647,_keys_exhausted(),"albums_N"."id_N"),"albums_N"._v,1,1,concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',','"words":',ifnull("albums_N"."words_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}')
-INSERT INTO _events (at,name,resource,tk,actor,request_id,changed)
-SELECT ?,'albums.created','albums',v,?,?,? FROM (SELECT ? AS v) u RETURNING id
+INSERT INTO _events (at,name,resource,tk,actor,request_id,changed) VALUES (?,'albums.created','albums',?,?,?,?)
 
 -- create with a foreign key
 INSERT INTO "albums_N" ("title_N","artistid_N") VALUES (?,?) RETURNING iif("albums_N"."id_N">2147483647,_keys_exhausted(),"albums_N"."id_N"),"albums_N"._v,1,1,concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',','"words":',ifnull("albums_N"."words_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}')
-INSERT INTO _events (at,name,resource,tk,actor,request_id,changed)
-SELECT ?,'albums.created','albums',v,?,?,? FROM (SELECT ? AS v) u RETURNING id
+INSERT INTO _events (at,name,resource,tk,actor,request_id,changed) VALUES (?,'albums.created','albums',?,?,?,?)
 
 -- create two
 INSERT INTO "albums_N" ("title_N") VALUES (?) RETURNING iif("albums_N"."id_N">2147483647,_keys_exhausted(),"albums_N"."id_N"),"albums_N"._v,1,1,concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',','"words":',ifnull("albums_N"."words_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}')
@@ -175,8 +173,7 @@ SELECT ?,'albums.created','albums',v,?,?,? FROM (SELECT value AS v FROM json_eac
 
 -- update by key
 UPDATE "albums_N" SET "title_N"=?,_v=_v+1 WHERE "albums_N"."id_N"=? RETURNING "albums_N"."id_N","albums_N"._v,1,1,concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',','"words":',ifnull("albums_N"."words_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}')
-INSERT INTO _events (at,name,resource,tk,actor,request_id,changed)
-SELECT ?,'albums.updated','albums',v,?,?,? FROM (SELECT ? AS v) u RETURNING id
+INSERT INTO _events (at,name,resource,tk,actor,request_id,changed) VALUES (?,'albums.updated','albums',?,?,?,?)
 
 -- update by filter
 SELECT count(*) FROM (SELECT 1 FROM "albums_N" WHERE (("albums_N".rowid*2654435761>>16&1023 OR _tick()) AND "albums_N"."title_N"=?) LIMIT 100001) c
