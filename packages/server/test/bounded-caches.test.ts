@@ -71,6 +71,7 @@ const bounded: Readonly<Record<string, string>> = {
   'database/sqlite/worker-thread.ts #idle': 'threads of the pool',
   'database/sqlite/worker-thread.ts #queue': 'requests under way, for 5 seconds each; their bodies have a budget',
   'extensions/event-manager.ts #running': 'work under way',
+  'http/shared-window.ts #hashed': 'LruMap',
   'http/connections.ts #open': 'connections that are open',
   'http/connections.ts #unread': 'connections that are open',
   'http/auth-actions.ts applicationsWithUsers': 'applications that are open',

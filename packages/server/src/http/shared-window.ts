@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { RateLimit } from '../base/config.ts';
+import { LruMap } from '../base/lru-map.ts';
 import type { PointWindow } from './fixed-window.ts';
 
 /** The data that threads need to count in the same windows. */
@@ -42,6 +43,8 @@ export class SharedWindow implements PointWindow {
   readonly #ends: Float64Array<SharedArrayBuffer>;
   readonly #cells: Int32Array<SharedArrayBuffer>;
   readonly #locks: Int32Array<SharedArrayBuffer>;
+  /** A hash takes longer than everything else that is counted for a request. */
+  readonly #hashed = new LruMap<HashedKey>({ entries: 2000, bytes: 512 * 1024, keyLength: 200, sizeOf: 100 });
 
   /** @param now for tests. */
   constructor({ limit, buffer, seed }: SharedWindowState, now: () => number = monotonicNow) {
@@ -88,12 +91,11 @@ export class SharedWindow implements PointWindow {
 
   /** @param begins the time at which a window begins if the key has none; null: no window begins, and the result is 0. */
   #withSlot(key: string, begins: number | null, work: (slot: number) => number): number {
-    const digest = Buffer.from(hash('sha1', this.#seed + key, 'buffer'));
-    const group = digest.readUInt32LE(0) % groups;
-    const parts: KeyParts = [digest.readInt32LE(4), digest.readInt32LE(8) | 1]; // never 0, which is an empty slot
+    const hashed = this.#hash(key);
+    const { group } = hashed;
     this.#lock(group);
     try {
-      const slot = this.#find(group, parts) ?? (begins === null ? null : this.#claim(group, parts));
+      const slot = this.#find(hashed) ?? (begins === null ? null : this.#claim(hashed));
       if (slot === null) return 0;
       if (begins !== null && this.#end(slot) <= begins) {
         this.#ends[slot] = begins + this.limit.seconds * 1000;
@@ -105,7 +107,17 @@ export class SharedWindow implements PointWindow {
     }
   }
 
-  #find(group: number, [high, low]: KeyParts): number | null {
+  #hash(key: string): HashedKey {
+    const cached = this.#hashed.get(key);
+    if (cached) return cached;
+    const digest = Buffer.from(hash('sha1', this.#seed + key, 'buffer'));
+    const group = digest.readUInt32LE(0) % groups;
+    const hashed = { group, high: digest.readInt32LE(4), low: digest.readInt32LE(8) | 1 }; // never 0, which is an empty slot
+    this.#hashed.set(key, hashed);
+    return hashed;
+  }
+
+  #find({ group, high, low }: HashedKey): number | null {
     const first = group * groupSlots;
     for (let slot = first; slot < first + groupSlots; slot += 1)
       if (this.#cells[slot * slotCells] === high && this.#cells[slot * slotCells + 1] === low) return slot;
@@ -113,7 +125,7 @@ export class SharedWindow implements PointWindow {
   }
 
   /** The slot that ended or will end first. An unused one has ended long ago. */
-  #claim(group: number, [high, low]: KeyParts): number {
+  #claim({ group, high, low }: HashedKey): number {
     let oldest = group * groupSlots;
     for (let slot = oldest + 1; slot < (group + 1) * groupSlots; slot += 1)
       if (this.#end(slot) < this.#end(oldest)) oldest = slot;
@@ -148,4 +160,9 @@ export class SharedWindow implements PointWindow {
   }
 }
 
-type KeyParts = readonly [high: number, low: number];
+/** Where the points of a key are, and the two parts of its hash that its slot contains. */
+interface HashedKey {
+  readonly group: number;
+  readonly high: number;
+  readonly low: number;
+}
