@@ -9,6 +9,7 @@ import type { Config } from './base/config.ts';
 import { copyIfExists } from './base/copy-if-exists.ts';
 import { withBackupFolder } from './cli-backup-address.ts';
 import { UsageError } from './cli-commands.ts';
+import { signRestoredJournal } from './cli-restore-journal.ts';
 import { type BackupApplication, type BackupManifest, checkFiles } from './database/backup-manifest.ts';
 import { findLocations, mainStoreName, schemaName } from './open-stores.ts';
 import { isApplicationName } from './records/system/application-rules.ts';
@@ -74,9 +75,16 @@ async function restore(
     ? restoreToFolder(request, config)
     : restoreToDatabase(request, config, config.databaseUrl));
   console.log(`The backup of ${manifest.at} in ${backup} is restored: ${application?.name ?? 'all applications'}.`);
+  const original = app ?? manifest.applications[0]?.name;
+  if (as !== undefined && original !== undefined && !config.appKeyIsRandom)
+    await signRestoredJournal({ original, copy: as }, config);
   if (as !== undefined)
     console.log(
       'Webhooks and campaigns of the copy are paused, and its mail accounts have no mail servers, so that nothing is sent twice.',
+    );
+  if (as !== undefined && config.appKeyIsRandom)
+    console.log(
+      'APP_KEY is not set, so the audit journal of the copy is not signed, and audit:verify reports it as changed. Set APP_KEY as for the server.',
     );
   if (kept !== null) console.log(`What it replaced is kept: ${kept}. Remove it when it is no longer needed.`);
   if (manifest.bucket !== null)

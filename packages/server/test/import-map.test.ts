@@ -49,6 +49,7 @@ const roots = [
   'cli-backup.ts',
   'cli-backup-address.ts',
   'cli-restore.ts',
+  'cli-restore-journal.ts',
   'cli-verify.ts',
   'cli-admin.ts',
   'cli-commands.ts',

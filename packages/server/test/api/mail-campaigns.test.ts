@@ -132,6 +132,33 @@ describeEngines('campaigns', (engine) => {
     await fixture.step(id, 'cancel');
   });
 
+  test('a repeated request to schedule a campaign has the first reply, also after its time has passed', async () => {
+    const id = await fixture.create('repeated');
+    const at = new Date(fixture.delivery.clock.now() + 3_600_000).toISOString();
+    const scenario = (key: string) => ({
+      name: key,
+      as: 'mia',
+      request: `POST /api/mailCampaigns:schedule?filterByTk=${id}`,
+      headers: { 'idempotency-key': key },
+      body: { at },
+    });
+    const first = await fixture.server.play({
+      ...scenario('schedule-once'),
+      expect: {
+        status: 200,
+        body: { data: { status: 'scheduled', scheduledAt: at } },
+        events: ['campaign.scheduled', 'mailCampaigns.updated'],
+      },
+    });
+    await fixture.step(id, 'cancel');
+    fixture.delivery.clock.advance(7_200_000);
+    const repeated = await fixture.server.play({ ...scenario('schedule-once'), expect: { status: 200 } });
+    expect(repeated.text).toBe(first.text);
+    expect(repeated.headers.get('idempotency-replayed')).toBe('true');
+    expect(await fixture.get(id)).toMatchObject({ status: 'cancelled' });
+    await fixture.server.play({ ...scenario('schedule-again'), expect: { status: 422, code: 'VALUE_INVALID' } });
+  });
+
   test('a campaign can be paused, resumed, scheduled and cancelled, and a started one cannot be edited', async () => {
     await fixture.addCustomers('slow', 8);
     const id = await fixture.create('slow', { ratePerMinute: 60 });

@@ -30,6 +30,7 @@ import type { Json } from '../support/json.ts';
 import { queryDatabase } from '../support/query-database.ts';
 import { makeRawMail } from '../support/raw-mail.ts';
 import { TestServer } from '../support/scenario.ts';
+import { serverSettings } from '../support/server-settings.ts';
 
 const program = fileURLToPath(new URL('../../bin/tablinum.js', import.meta.url));
 const shop = { 'x-app': 'shop' };
@@ -194,7 +195,11 @@ describeEngines('restore', (engine) => {
     const copy = ['--app', 'shop', '--as', 'shop-old'];
     await expect(runRestoreCommand([...copy, folder], config(store))).rejects.toThrow(/is encrypted/);
     await expect(runRestoreCommand(['--as', 'x', '--identity', file, folder], config(store))).rejects.toThrow(/--app/);
-    await runRestoreCommand([...copy, '--identity', file, folder], config(store));
+    // The key signs the audit journal of the copy.
+    await runRestoreCommand(
+      [...copy, '--identity', file, folder],
+      readConfig({ ...serverSettings, ...settings(store) }),
+    );
     await expect(runRestoreCommand([...copy, '--identity', file, folder], config(store))).rejects.toThrow(/exists/);
     expect(readdirSync(store.dataDir).filter((name) => name.startsWith('decrypted'))).toEqual([]);
     const server = await open(store);
@@ -204,6 +209,8 @@ describeEngines('restore', (engine) => {
     await server.data('POST /api/things:create', { ...asCopy, body: { n: 50 } });
     expect(await server.data('GET /api/things:list', asCopy)).toHaveLength(6);
     expect(await server.data('GET /api/things:list', { as: 'shop', headers: shop })).toHaveLength(5);
+    for (const read of [asCopy, { as: 'shop', headers: shop }])
+      expect(await server.data('GET /api/audit:verify', read)).toMatchObject({ valid: true });
     await server.stop();
   });
 

@@ -2,6 +2,7 @@ import type { BackupApplication } from '../../database/backup-manifest.ts';
 import { signCopiedChains } from '../../journal/chain.ts';
 import { ChainSigner } from '../../journal/hash-chain.ts';
 import type { Requester } from '../application-list.ts';
+import type { ApplicationStores } from '../application-stores.ts';
 import type { RestoreSteps } from './backup-entry.ts';
 import type { Backups, RunningJob } from './backups.ts';
 
@@ -37,7 +38,8 @@ export async function restoreApplication(
     const location = await backups.storage.locate(id, job.entry.id);
     const request = { ...location, application: application.name, store, identities, isCopy };
     await backups.runTask({ kind: 'createStore', request });
-    if (isCopy) await signJournal(backups, store, { original: application.name, copy: name });
+    if (isCopy)
+      await signCopiedJournal(stores, store, { original: application.name, copy: name }, backups.parts.appKeys);
     const { displayName, options } = application;
     const restored = { name, displayName: isCopy ? null : displayName, options, store, mustBeNew: isCopy };
     let kept: string | null = null;
@@ -56,11 +58,18 @@ export async function restoreApplication(
   }
 }
 
-/** The signatures of the audit journal contain the name of the application. */
-async function signJournal(
-  { parts: { stores, appKeys } }: Backups,
+/** The name of a restored application, and that of its copy. */
+export interface CopyNames {
+  readonly original: string;
+  readonly copy: string;
+}
+
+/** Signs the audit journal of a copy: its signatures contain the name of the application. */
+export async function signCopiedJournal(
+  stores: Pick<ApplicationStores, 'open' | 'openJournal'>,
   store: string,
-  names: { readonly original: string; readonly copy: string },
+  names: CopyNames,
+  appKeys: readonly string[],
 ): Promise<void> {
   const journal = (await stores.openJournal(store)) ?? (await stores.open(store, false));
   try {
