@@ -154,6 +154,16 @@ describeEngines('keys and sort positions at the end of their range', (engine) =>
       expect: { status: 409, code: 'KEYS_EXHAUSTED' },
     });
     expect((await create(name, { id: 7 })).id).toBe(7);
+    // On SQLite, these writes share commits.
+    const other = `${name}Next`;
+    const fields = [{ name: 'note', type: 'string' }];
+    await server.data('POST /api/collections:create', { body: { name: other, fields } });
+    const mixed = Array.from({ length: 40 }, (_, index) => (index % 2 === 0 ? name : other));
+    const replies = await Promise.all(
+      mixed.map((each) => server.call(`POST /api/${each}:create`, { body: { note: 'mixed' } })),
+    );
+    expect(replies.map(({ status }) => status)).toEqual(mixed.map((each) => (each === name ? 409 : 200)));
+    expect(await server.data(`GET /api/${other}:list?fields=id`)).toHaveLength(20);
     expect(await server.data(`GET /api/${name}:list?fields=id`)).toHaveLength(2);
   });
 
