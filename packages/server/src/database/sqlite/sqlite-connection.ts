@@ -234,6 +234,12 @@ const faultKinds: Readonly<Record<number, FaultKind>> = {
 /** Primary codes of a store that cannot be used: READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB. */
 const diskCodes = new Set([8, 10, 11, 13, 14, 26]);
 
+/** Whether SQLite has refused a statement, and so has undone it. Node can also fail to convert the rows of one that has succeeded. */
+export function isUndoneStatement(error: unknown): boolean {
+  if (!(error instanceof DatabaseFault)) return false;
+  return error.kind !== 'other' || (error.cause as { errcode?: number } | undefined)?.errcode !== undefined;
+}
+
 /** SQLite names the columns of a unique or null violation as `table.column` after the last colon. */
 export function toSqliteFault(error: unknown): DatabaseFault {
   if (error instanceof DatabaseFault) return error;

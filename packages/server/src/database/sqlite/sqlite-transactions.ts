@@ -7,7 +7,7 @@ import {
   type Row,
   type Transaction,
 } from '../database.ts';
-import type { SqliteConnection } from './sqlite-connection.ts';
+import { isUndoneStatement, type SqliteConnection } from './sqlite-connection.ts';
 import type { WorkerThreads } from './worker-thread.ts';
 
 /** What every transaction remembers until it is durable. */
@@ -71,7 +71,7 @@ export class LoopTransaction extends BaseTransaction {
   }
 }
 
-/** Runs a few short statements at once, and counts those that have succeeded. */
+/** Runs a few short statements at once, and counts those that may have changed something. */
 export class ShortTransaction extends TransactionRecord implements ImmediateTransaction {
   readonly #connection: SqliteConnection;
   readonly #touched: Set<string>;
@@ -84,15 +84,21 @@ export class ShortTransaction extends TransactionRecord implements ImmediateTran
   }
 
   runNow(statement: BoundStatement): Row[] {
-    const rows = this.#connection.run(statement);
-    this.statements += 1;
-    return rows;
+    return this.#count(() => this.#connection.run(statement));
   }
 
   insertNow(statement: BoundStatement): number {
-    const id = this.#connection.insert(statement);
+    return this.#count(() => this.#connection.insert(statement));
+  }
+
+  #count<Result>(run: () => Result): Result {
     this.statements += 1;
-    return id;
+    try {
+      return run();
+    } catch (error) {
+      if (isUndoneStatement(error)) this.statements -= 1;
+      throw error;
+    }
   }
 
   touch(table: string): void {

@@ -201,3 +201,18 @@ test.each([true, false])(
     expect(listed()).toEqual([0, 3]);
   },
 );
+
+test('if the rows of a statement that has succeeded cannot be read, none of the open transaction is written', async () => {
+  const results: Promise<PromiseSettledResult<unknown>[]>[] = [];
+  await during(() => {
+    const unreadable = async (): Promise<void> => {
+      const insert = run('INSERT INTO things VALUES (2) RETURNING 9223372036854775807');
+      await group.runNow((transaction) => transaction.runNow(insert), false).durable;
+    };
+    results.push(Promise.allSettled([writeNow(1, false), queue.run(unreadable), writeNow(3, false)]));
+  });
+  syncs[1]!();
+  const [settled] = await Promise.all(results);
+  expect(settled!.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'fulfilled']);
+  expect(listed()).toEqual([0, 3]);
+});
