@@ -47,6 +47,11 @@ class Copy {
     return anew;
   }
 
+  /** Whether events have arrived that are not applied yet. */
+  get hasEvents(): boolean {
+    return this.#client!.heard.slice(this.#taken).some(({ type }) => type === 'event');
+  }
+
   /** Applies the received events. @returns whether one of them was about the record `tk`. */
   take(tk: string): boolean {
     const { heard } = this.#client!;
@@ -139,7 +144,9 @@ describeEngines('a copy that is kept current by events', (engine) => {
   const round = async (count: number): Promise<void> => {
     let writes = 0;
     const writing = Array.from({ length: writers }, () => writeOn(server, () => (writes += 1)));
-    while (writes < count) await new Promise((resolve) => setTimeout(resolve, 20));
+    // Without an event, a copy would continue from before the round.
+    while (writes < count || !copies.every(({ hasEvents }) => hasEvents))
+      await new Promise((resolve) => setTimeout(resolve, 20));
     await server.kill();
     await Promise.all([...writing, ...copies.map((copy) => copy.drop())]);
   };
