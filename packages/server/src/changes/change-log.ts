@@ -108,7 +108,7 @@ export class ChangeLog {
     transaction.afterDurable(() => this.#announce(id, event, time));
   }
 
-  /** Tells the listeners of events that they are durable. @param id of the last one. */
+  /** Tells the listeners that events are durable. @param id of the last one. */
   #announce(id: number, events: NewEvents, time: string): void {
     this.advance(id);
     this.#onEvents?.(events, time);

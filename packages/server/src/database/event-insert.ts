@@ -38,13 +38,14 @@ export const environmentEventParams: EventParams = {
 /** The key of an environment as the key of an event. */
 const environmentKey: Param = { storage: 'text', read: ({ key }) => key };
 
-/** The statements that log one event. Its key and its other values are read from the environment. */
+/** The statements that log one event. */
 export interface EventInsert {
   readonly plain: Statement;
   /** The same statement, which returns the id of the event. */
   readonly returning: Statement;
 }
 
+/** Compiles the statements that log one event. Its key and its other values are read from the environment. */
 export function compileEventInsert(dialect: Dialect, { name, resource }: EventName): EventInsert {
   const { at, actor, requestId, changed } = environmentEventParams;
   const named = sql`${at},${literal(name)},${literal(resource)},${environmentKey}`;
