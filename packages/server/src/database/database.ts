@@ -123,7 +123,7 @@ export interface WriteSnapshot {
   readonly requireCurrent: () => void;
 }
 
-/** What a transaction is told about its work. */
+/** The methods by which work describes itself to its transaction. */
 interface TransactionNotes {
   /** Declares that a table changes, for {@link Database.changeCounter}; `*`: any table. */
   touch(table: string): void;

@@ -82,6 +82,7 @@ function inHookTransaction<Options>(write: WriteRecords<Options>, takesLocks = f
         })
       : write(context, collection, request, options);
   };
+  // Most writes have neither rules nor hooks, so there is nothing to wait for.
   return (context, collection, request, options) => {
     const mayLock = takesLocks && (options as WriteOptions).rules !== null;
     return mayLock || context.hooks

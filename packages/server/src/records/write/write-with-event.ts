@@ -25,22 +25,20 @@ export function writeWithEvent(
   { resource, table, verb, statement, event }: Omit<SentWrite, 'stamps'>,
   { database, changes, clock, snapshot, checkRow }: EventWriting,
 ): Promise<Row[]> {
-  const buildEvent = (row: Row): NewEvents & { readonly by: null } => ({
-    name: `${resource}.${verb}`,
-    resource,
-    keys: [String(row[COLUMN.key])],
-    ...event,
-    by: null,
-  });
+  const at = (): string => isoTime(clock.now());
+  /** Null if the statement has reached no record. */
+  const checkAndDescribe = ([row]: readonly Row[]): (NewEvents & { readonly by: null }) | null => {
+    if (row === undefined) return null;
+    checkRow?.(row);
+    return { name: `${resource}.${verb}`, resource, keys: [String(row[COLUMN.key])], ...event, by: null };
+  };
   if (!database.writeNow)
     return database.write(
       async (transaction) => {
         transaction.touch(table);
         const rows = await transaction.run(statement);
-        const [row] = rows;
-        if (row === undefined) return rows;
-        checkRow?.(row);
-        await changes.append(transaction, buildEvent(row), isoTime(clock.now()));
+        const written = checkAndDescribe(rows);
+        if (written) await changes.append(transaction, written, at());
         return rows;
       },
       { sharesCommit: true, snapshot },
@@ -49,10 +47,8 @@ export function writeWithEvent(
     (transaction) => {
       transaction.touch(table);
       const rows = transaction.runNow(statement);
-      const [row] = rows;
-      if (row === undefined) return rows;
-      checkRow?.(row);
-      changes.appendNow(transaction, buildEvent(row), isoTime(clock.now()));
+      const written = checkAndDescribe(rows);
+      if (written) changes.appendNow(transaction, written, at());
       return rows;
     },
     { snapshot, mayRefuse: checkRow !== null },
